@@ -3,15 +3,13 @@
 //     float32 mask is read as the dtype of q (pull request 191612): no mask tensor is ever
 //     passed, which leaves none and causal;
 //   - causal aligns the first query with the first key, the contract the last with the last: as many queries
-//     as keys;
+//     as keys, and no query_offsets;
 //   - backward of a single query fails (issue 138529); dropout with keys that are no multiple of 64 is
 //     refused by LibTorch's own check (sdp_utils.cpp).
 #include "cudnn.h"
 
-#include <limits>
-#include <stdexcept>
+#include <tuple>
 
-#include <ATen/TensorOperators.h>
 #include <ATen/ops/_scaled_dot_product_cudnn_attention.h>
 #include <ATen/ops/_scaled_dot_product_cudnn_attention_backward.h>
 
@@ -27,14 +25,6 @@ namespace {
 
 bool is_causal(const AttentionParams& params) { return params.mask.kinds.has(MaskKind::causal); }
 
-// With as many queries as keys, offsets of zero are what cuDNN does by itself.
-void check_offsets(const AttentionParams& params) {
-    if (!is_causal(params) || !params.mask.query_offsets.defined()) return;
-    if (params.mask.query_offsets.ne(0).any().item<bool>())
-        throw std::invalid_argument(
-            "attention cudnn: causal with query_offsets other than 0 is not served; take torch or flash");
-}
-
 }  // namespace
 
 Verdict CudnnAttention::supports(const AttentionRequest& request, const HostInfo& host, const Options&) {
@@ -43,10 +33,13 @@ Verdict CudnnAttention::supports(const AttentionRequest& request, const HostInfo
     REQUIRE(verdict, request.layout == Layout::padded, Code::Layout, "layout", "padded",
             name(request.layout));
     REQUIRE(verdict, request.masks.within({MaskKind::causal}), Code::Mask, "masks",
-            "none or causal (a mask tensor gives wrong gradients at some lengths)", "others");
+            "none or causal (a mask tensor gives wrong gradients at some lengths)", request.masks);
     const bool causal = request.masks.has(MaskKind::causal);
     REQUIRE(verdict, !causal || (request.q_length.single() && request.q_length == request.kv_length),
             Code::Sequence, "q_length", "one length, that of the keys, if causal", request.q_length);
+    REQUIRE(verdict, !causal || !request.query_offsets, Code::Sequence, "query_offsets",
+            "false if causal (the first query stands at the first key)", "true",
+            "take torch or flash, which know where queries stand");
     REQUIRE(verdict, request.batch.min >= 1 && request.q_length.min >= 2 && request.kv_length.min >= 2,
             Code::Sequence, "q_length", "at least 2 queries and keys of at least one sequence",
             request.q_length);
@@ -60,7 +53,6 @@ Verdict CudnnAttention::supports(const AttentionRequest& request, const HostInfo
 AttentionOutputs CudnnAttention::forward(const AttentionInputs& inputs, const AttentionParams& params,
                                          Saved* saved) {
     reference::check_attention(inputs, params);
-    check_offsets(params);
     executed();
     const auto [out, lse, cu_q, cu_k, longest_q, longest_k, seed, offset, debug] =
         at::_scaled_dot_product_cudnn_attention(

@@ -50,8 +50,7 @@ Verdict AtenVarlenAttention::supports(const AttentionRequest& request, const Hos
     aten::require_common(verdict, request, host, 256);
     REQUIRE(verdict, request.layout == Layout::packed, Code::Layout, "layout",
             "packed (for padded batches take torch, which calls the same kernels)", name(request.layout));
-    REQUIRE(verdict, request.masks.within(served), Code::Mask, "masks", "documents, causal, sliding_window",
-            "others");
+    REQUIRE(verdict, request.masks.within(served), Code::Mask, "masks", to_text(served), request.masks);
     const DeviceInfo* const device = host.first(Device::cuda);
     const bool has_room =
         device == nullptr || device->compute_capability == 80 || device->compute_capability >= 90;

@@ -8,6 +8,7 @@ namespace switchyard {
 Verdict NaiveAttention::supports(const AttentionRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
     require_native(verdict, request, host);
+    require_known_masks(verdict, request);
     require_padded_dense_bias(verdict, request);
     require_deterministic_bias_sums(verdict, request);
     return verdict;

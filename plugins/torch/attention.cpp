@@ -47,7 +47,10 @@ void require_flash(Verdict& verdict, const AttentionRequest& request) {
 // "": they can be.
 const char* why_not_captured(const AttentionRequest& request) {
     if (request.layout == Layout::packed) return "lengths of packed sequences are read on the host";
-    if (request.masks.within({MaskKind::causal})) return "";
+    const bool offsets = request.query_offsets && request.masks.has(MaskKind::causal);
+    if (request.masks.within({MaskKind::causal}) && !offsets) return "";
+    if (request.masks.within({MaskKind::causal}))
+        return "a causal mask with query_offsets is looked through for rows without keys, on the host";
     return "a mask other than causal is looked through for rows without keys, on the host";
 }
 
@@ -60,7 +63,7 @@ Verdict TorchAttention::supports(const AttentionRequest& request, const HostInfo
     REQUIRE(verdict, !request.masks.has(MaskKind::soft_cap), Code::Mask, "masks",
             "any but soft_cap (SDPA has none)", "soft_cap");
     REQUIRE(verdict, request.masks.has(MaskKind::soft_cap) || request.masks.within(served), Code::Mask,
-            "masks", "masks known to this plugin", request.masks.bits);
+            "masks", "masks known to this plugin", request.masks);
     REQUIRE(verdict, !request.paged_cache, Code::Layout, "paged_cache",
             "false (SDPA reads contiguous keys and values)", "true");
     require_padded_dense_bias(verdict, request);

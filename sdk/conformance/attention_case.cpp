@@ -38,16 +38,10 @@ std::int64_t total(const std::vector<std::int64_t>& lengths) {
     return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
 }
 
-// What does not fit into the name's letters: "+offsets", ...
-std::string join_masks(const AttentionSpec& spec) {
-    std::string text;
-    for (std::size_t i = 0; i < names<MaskKind>.size(); ++i) {
-        const auto kind = static_cast<MaskKind>(i);
-        if (kind == MaskKind::documents || !spec.masks.has(kind)) continue;
-        if (!text.empty()) text += '+';
-        text += name(kind);
-    }
-    return text.empty() ? "none" : text;
+std::string masks_of(const AttentionSpec& spec) {
+    MaskSet masks = spec.masks;
+    masks.erase(MaskKind::documents);  // the layout says so
+    return to_text(masks, "+");
 }
 
 std::shared_ptr<AttentionRequest> request_of(const AttentionSpec& spec, const VerifyOptions& options) {
@@ -76,6 +70,9 @@ std::shared_ptr<AttentionRequest> request_of(const AttentionSpec& spec, const Ve
     request->bias_gradient = bias && spec.needs.find('b') != std::string::npos;
     request->dropout = spec.dropout;
     request->paged_cache = spec.page_size > 0;
+    request->query_offsets = spec.offsets;
+    request->custom_scale = spec.scale > 0.0;
+    request->want_lse = spec.lse;
     return request;
 }
 
@@ -336,9 +333,8 @@ void inspect_mask(const AttentionSpec& spec, const Facts& facts, const Dropout& 
     const std::int64_t width = std::min(spec.keys, spec.v_head_dim);
     const at::Tensor shown = kept.narrow(-1, 0, width);
     if (facts.random == RandomSource::counter) {
-        const at::Tensor mask = reference::attention_keep_mask(dropout, spec.first_document, spec.batch,
-                                                               {spec.first_head, spec.heads}, spec.queries,
-                                                               spec.keys);
+        const at::Tensor mask = reference::attention_keep_mask(
+            dropout, spec.first_document, spec.batch, {spec.first_head, spec.heads}, spec.queries, spec.keys);
         const at::Tensor expected = mask.narrow(-1, 0, width);
         if (!shown.equal(expected)) {
             faults.push_back({"wrong_mask", "",
@@ -378,7 +374,7 @@ void inspect_mask(const AttentionSpec& spec, const Facts& facts, const Dropout& 
 
 std::string name_of(const AttentionSpec& spec) {
     std::ostringstream text;
-    text << "attention/" << name(spec.layout) << "/" << join_masks(spec) << "/" << spec.family << "/"
+    text << "attention/" << name(spec.layout) << "/" << masks_of(spec) << "/" << spec.family << "/"
          << short_name(spec.dtype) << "/B" << spec.batch << "H" << spec.heads << "K" << spec.kv_heads << "/N";
     if (spec.q_lengths.empty()) {
         text << spec.queries << "M" << spec.keys;
@@ -462,6 +458,9 @@ OperationCase attention_in_turn(const AttentionSpecs& specs, const Facts& facts,
                                          all.batch = joined(all.batch, one.batch);
                                          all.q_length = joined(all.q_length, one.q_length);
                                          all.kv_length = joined(all.kv_length, one.kv_length);
+                                         all.query_offsets |= one.query_offsets;
+                                         all.custom_scale |= one.custom_scale;
+                                         all.want_lse |= one.want_lse;
                                      });
 }
 

@@ -62,6 +62,12 @@ void draw_masks(AttentionSpec& spec, Draw& draw) {
     if (cached && !spec.offsets && draw.special(0.4)) spec.page_size = draw.one_of<std::int64_t>({8, 16, 64});
 }
 
+// Scores of up to twice their usual size. With larger ones one key has nearly all of a row, except in the
+// rare row where two tie: the largest error is that row's, the reference's or the candidate's by chance.
+double drawn_scale(const AttentionSpec& spec, Draw& draw) {
+    return static_cast<double>(draw.size(1, 20)) / 10.0 / std::sqrt(static_cast<double>(spec.head_dim));
+}
+
 void draw_numbers(AttentionSpec& spec, Draw& draw) {
     spec.window_left = draw.chance(0.2) ? -1 : draw.size(1, 600);
     spec.window_right = draw.chance(0.3) ? -1 : draw.size(1, 600) - 1;
@@ -73,11 +79,7 @@ void draw_numbers(AttentionSpec& spec, Draw& draw) {
     spec.dense_bias = static_cast<int>(draw.between(0, 3));
     spec.infinite_bias = draw.special(0.3);
     spec.soft_cap = static_cast<double>(draw.size(5, 500)) / 10.0;
-    // Scores of up to twice their usual size. With larger ones one key has nearly all of a row, except in the
-    // rare row where two tie: the largest error is that row's, the reference's or the candidate's by chance.
-    if (draw.special(0.2))
-        spec.scale =
-            static_cast<double>(draw.size(1, 20)) / 10.0 / std::sqrt(static_cast<double>(spec.head_dim));
+    if (draw.special(0.2)) spec.scale = drawn_scale(spec, draw);
     if (draw.special(0.2)) spec.magnitude = static_cast<double>(draw.size(3, 30)) / 10.0;
     if (draw.special(0.35)) spec.dropout = static_cast<double>(draw.between(1, 18)) / 20.0;
     if (draw.special(0.3)) spec.first_document = draw.between(1, 1000);
@@ -237,10 +239,9 @@ OperationCase requested_case(const AttentionRequest& asked, RequestDraw& draw, c
     spec.dropout = asked.dropout;
     spec.infinite_bias = false;
     spec.magnitude = 1.0;
-    // A model may divide scores by the root of head_dim, or not at all, as T5 does.
-    spec.scale = draw.chance(0.7) ? 0.0 : 1.0 / std::sqrt(static_cast<double>(spec.head_dim));
-    spec.offsets =
-        spec.masks.has(MaskKind::key_lengths) && asked.phase != Phase::train && asked.phase != Phase::eval;
+    spec.scale = asked.custom_scale ? drawn_scale(spec, draw) : 0.0;
+    spec.offsets = asked.query_offsets && spec.layout == Layout::padded;
+    spec.lse = asked.want_lse;
     if (asked.paged_cache) spec.page_size = draw.one_of<std::int64_t>({16, 64});
     spec.needs = !asked.needs_grad ? "" : asked.bias_gradient ? "qkvb" : "qkv";
     spec.deterministic = asked.deterministic;

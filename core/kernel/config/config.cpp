@@ -30,6 +30,12 @@ std::string Config::where(std::string_view key) const {
     return to_string(found == origins.end() ? Origin{} : found->second);
 }
 
+std::string Config::written_at(std::string_view key) const {
+    const auto found = origins.find(key);
+    const bool written = found != origins.end() && found->second.source != Origin::Source::standard;
+    return written ? to_string(found->second) : "";
+}
+
 LayerConfig Config::layer(const LayerId& id) const {
     Config here;
     here.model = model;

@@ -59,6 +59,8 @@ struct Config {
 
     // Where the value of `key` came from, as text for messages.
     std::string where(std::string_view key) const;
+    // The same where somebody wrote it, be it in a preset; else empty.
+    std::string written_at(std::string_view key) const;
 
     // The sections as they are for one layer, all matching rules applied.
     LayerConfig layer(const LayerId& id) const;

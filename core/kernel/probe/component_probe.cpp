@@ -70,22 +70,45 @@ private:
         return verdict;
     }
 
-    // Served if any formula of the kind is; if none is, the reasons are those of the one that has the fewest.
+    // Served if any formula of the kind is, in any form; if none is, the reasons are those of the formula that
+    // has the fewest.
     SupportCell ask(Device device, DType dtype) const {
+        const Kind kind = component_.manifest->kind;
         const HostInfo& host = device == Device::cuda ? hosts_.cuda : hosts_.here;
-        SupportCell cell{device, dtype, false, host.name, {}, {}};
+        SupportCell cell{device, dtype, false, host.name, {}, {}, {}};
         std::vector<Reason> fewest;
-        for (const StandardRequest& standard : standard_requests(component_.manifest->kind, device, dtype)) {
+        std::shared_ptr<const Request> served;
+        for (const StandardRequest& standard : standard_requests(kind, device, dtype)) {
             Verdict verdict = supports(*standard.request, host);
             if (verdict.ok()) {
-                cell.ok = true;
+                if (!served) served = standard.request;
                 if (!standard.formula.empty()) cell.serves.push_back(standard.formula);
             } else if (fewest.empty() || verdict.reasons.size() < fewest.size()) {
                 fewest = std::move(verdict.reasons);
             }
         }
-        if (!cell.ok) cell.reasons = std::move(fewest);
+        if (!served) served = in_another_form(device, dtype, host);
+        cell.ok = served != nullptr;
+        if (served)
+            ask_around(*served, host, cell.values);
+        else
+            cell.reasons = std::move(fewest);
         return cell;
+    }
+
+    std::shared_ptr<const Request> in_another_form(Device device, DType dtype, const HostInfo& host) const {
+        for (const StandardRequest& other : other_forms(component_.manifest->kind, device, dtype)) {
+            if (supports(*other.request, host).ok()) return other.request;
+        }
+        return nullptr;
+    }
+
+    void ask_around(const Request& served, const HostInfo& host, std::vector<ServedValues>& values) const {
+        for (const Variation& one : variations(component_.manifest->kind, served)) {
+            if (values.empty() || values.back().field != one.field) values.push_back({one.field, {}, {}});
+            ServedValues& of = values.back();
+            (supports(*one.request, host).ok() ? of.served : of.refused).push_back(one.value);
+        }
     }
 
     bool try_forward() {

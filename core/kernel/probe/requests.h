@@ -23,6 +23,17 @@ std::vector<DType> probed_dtypes(Kind kind);
 // without masks or dropout.
 std::vector<StandardRequest> standard_requests(Kind kind, Device device, DType dtype);
 
+// Where none of those is served: the same in another form - packed sequences, a stored weight.
+std::vector<StandardRequest> other_forms(Kind kind, Device device, DType dtype);
+
+// One thing changed of a request that is served: "masks", "alibi".
+struct Variation {
+    std::string field, value;
+    std::shared_ptr<const Request> request;
+};
+// Those of one field stand together.
+std::vector<Variation> variations(Kind kind, const Request& served);
+
 // The same for the tiny forward (forward.h), on the CPU.
 std::vector<StandardRequest> tiny_requests(Kind kind, DType dtype);
 

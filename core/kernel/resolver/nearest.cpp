@@ -124,7 +124,7 @@ std::string words_for(const Field& field, const FieldValue& value) {
     if (const auto* rest = std::get_if<MaskSet>(&value)) {
         MaskSet gone;
         gone.bits = std::get<MaskSet>(field.value).bits & ~rest->bits;
-        return "without mask " + to_text(gone);
+        return "without mask " + switchyard::to_text(gone, "+");
     }
     return name + " " + to_text(value) + " instead of " + to_text(field.value);
 }

@@ -16,13 +16,7 @@ Json json_of(const FieldValue& value) {
     if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
     if (const auto* real = std::get_if<double>(&value)) return *real;
     if (const auto* range = std::get_if<Range>(&value)) return Json::array({range->min, range->max});
-    if (const auto* masks = std::get_if<MaskSet>(&value)) {
-        Json list = Json::array();
-        for (std::size_t i = 0; i < names<MaskKind>.size(); ++i) {
-            if (masks->has(static_cast<MaskKind>(i))) list.push_back(std::string(names<MaskKind>[i]));
-        }
-        return list;
-    }
+    if (const auto* masks = std::get_if<MaskSet>(&value)) return names_of(*masks);
     return to_text(value);
 }
 

@@ -19,16 +19,6 @@ std::string number(double value) {
     return text;
 }
 
-std::string mask_text(MaskSet masks) {
-    std::string text;
-    for (std::size_t i = 0; i < names<MaskKind>.size(); ++i) {
-        if (!masks.has(static_cast<MaskKind>(i))) continue;
-        if (!text.empty()) text += '+';
-        text += names<MaskKind>[i];
-    }
-    return text.empty() ? "none" : text;
-}
-
 }  // namespace
 
 bool is_off(const FieldValue& value) {
@@ -76,7 +66,7 @@ std::string to_text(const FieldValue& value) {
             else if constexpr (std::is_same_v<V, double>)
                 return number(v);
             else if constexpr (std::is_same_v<V, MaskSet>)
-                return mask_text(v);
+                return switchyard::to_text(v, "+");
             else if constexpr (std::is_same_v<V, Range>)
                 return std::to_string(v.min) + (v.single() ? "" : ".." + std::to_string(v.max));
             else

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 #include <switchyard/interfaces/reason_text.h>
 #include "core/kernel/base/joined.h"
 #include "core/kernel/config/check_value.h"
 #include "core/kernel/resolver/compose.h"
+#include "core/kernel/resolver/field_keys.h"
 #include "core/kernel/resolver/names.h"
 #include "core/kernel/resolver/nearest.h"
 #include "core/kernel/resolver/request_fields.h"
@@ -270,9 +272,33 @@ private:
             for (const auto& reason : outcome.reasons) row_.error += "\n    " + full + ": " + to_text(reason);
             if (outcome.nearest) row_.error += "\n    " + full + " would serve: " + *outcome.nearest;
         }
+        add_keys();
         if (!named_ || !options_.explain) return;
         row_.error += others.empty() ? "\n    no other component serves it either"
                                      : "\n    as it is, it is served by: " + others;
+    }
+
+    // Of each field that is refused: the keys that were written, or, where none was, those that would be.
+    void add_keys() {
+        if (!options_.written_at) return;
+        std::set<std::string> told;
+        for (const auto& answer : answers_) {
+            for (const auto& reason : answer.reasons) {
+                for (const auto& field : keys_of(use_.kind, *use_.request, reason.field)) {
+                    if (told.insert(field.what).second)
+                        row_.error += "\n    " + field.what + " follows from " + places_of(field.keys);
+                }
+            }
+        }
+    }
+
+    std::string places_of(const std::vector<std::string_view>& keys) const {
+        std::string written;
+        for (const auto& key : keys) {
+            const auto place = options_.written_at(key);
+            if (!place.empty()) base::add_item(written, std::string(key) + " (" + place + ")");
+        }
+        return written.empty() ? base::joined(keys, " and ") + " (not written: as by default)" : written;
     }
 
     bool was_named(const CandidateOutcome& outcome) const {

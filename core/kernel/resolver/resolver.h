@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/kernel/resolver/plan.h"
@@ -37,6 +38,9 @@ struct ResolveOptions {
     // Also ask the candidates that were not named, and those that are listed behind the one that serves; look
     // for nearest requests.
     bool explain = true;
+    // Where a key of the configuration was written ("job.toml:3:8"); empty: nowhere. If set, a failure says
+    // which keys what is refused follows from (field_keys.h).
+    std::function<std::string(std::string_view key)> written_at{};
 };
 
 PlanRow resolve(const SlotUse& use, const std::vector<Candidate>& candidates, const HostInfo& host,

@@ -38,6 +38,7 @@ std::string text_of(const Field& field) {
 std::string unmeasured_because(const AttentionRequest& request) {
     const bool packed = request.layout == Layout::packed;
     if (request.paged_cache) return "paged caches are not measured";
+    if (request.want_lse) return "the log-sum-exp is not measured";
     if (!(request.v_head_dim == request.head_dim) || !request.head_dim.single())
         return "several head sizes are not measured";
     if (!request.heads.single() || !request.kv_heads.single()) return "a range of heads is not measured";
@@ -81,7 +82,7 @@ std::string shape_class(Kind kind, const Request& request) {
                        std::string(name(request.phase));
     for (const auto& field : fields(kind, request)) {
         if (field.name == "dtype" || field.name == "device" || field.name == "layout" ||
-            field.name == "phase" || field.name == "allow_reduced")
+            field.name == "phase" || field.name == "allow_reduced" || field.name == "custom_scale")
             continue;
         auto part = text_of(field);
         if (field.name == "kv_heads") {

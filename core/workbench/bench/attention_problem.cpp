@@ -50,6 +50,12 @@ void fill_mask(AttentionProblem& problem, const BenchSettings& settings) {
     mask.kinds = settings.masks();
     const auto sequences = problem.q_lengths.size();
     if (mask.kinds.has(MaskKind::key_lengths)) mask.key_lengths = int32_tensor(problem.k_lengths);
+    if (settings.query_offsets && settings.layout == Layout::padded) {
+        Lengths offsets;
+        for (std::size_t i = 0; i < sequences; ++i)
+            offsets.push_back(problem.k_lengths[i] - problem.q_lengths[i]);
+        mask.query_offsets = int32_tensor(offsets);
+    }
     if (mask.kinds.has(MaskKind::documents)) {
         mask.cu_seqlens_q = offsets_tensor(problem.q_lengths);
         mask.cu_seqlens_k = offsets_tensor(problem.k_lengths);
@@ -114,6 +120,7 @@ AttentionProblem attention_problem(const BenchSettings& settings, const BenchSha
     if (settings.dense_bias) problem.inputs.dense_bias = random_normal({1, H, N, M}, dtype, seed, 5);
     problem.params.layout = settings.layout;
     problem.params.dropout = {settings.dropout, seed};
+    if (settings.custom_scale) problem.params.scale = 1.0 / std::sqrt(static_cast<double>(D));
     fill_mask(problem, settings);
     return problem;
 }
@@ -125,7 +132,8 @@ double visible_pairs(const AttentionProblem& problem) {
     for (std::size_t sequence = 0; sequence < problem.q_lengths.size(); ++sequence) {
         const std::int64_t queries = problem.q_lengths[sequence];
         const std::int64_t keys = problem.k_lengths[sequence];
-        const std::int64_t offset = (packed ? keys : problem.keys_given) - queries;
+        const bool to_its_end = packed || mask.query_offsets.defined();
+        const std::int64_t offset = (to_its_end ? keys : problem.keys_given) - queries;
         const std::int64_t prefix =
             mask.prefix_lengths.defined()
                 ? mask.prefix_lengths[static_cast<std::int64_t>(sequence)].item<std::int64_t>()
@@ -188,6 +196,7 @@ AttentionProblem part_of(const AttentionProblem& problem, const AttentionPart& p
     mask.first_document += part.first_sequence;
     mask.first_head += part.first_kv_head * (problem.heads / problem.kv_heads);
     mask.key_lengths = narrow(mask.key_lengths, 0, part.first_sequence, part.sequences);
+    mask.query_offsets = narrow(mask.query_offsets, 0, part.first_sequence, part.sequences);
     mask.prefix_lengths = narrow(mask.prefix_lengths, 0, part.first_sequence, part.sequences);
     mask.alibi_slopes =
         narrow(mask.alibi_slopes, 0, part.first_kv_head * (problem.heads / problem.kv_heads), result.heads);

@@ -52,6 +52,8 @@ public:
         request->masks = settings_.masks();
         request->bias_gradient = request->needs_grad && settings_.relative_buckets > 0;
         request->dropout = settings_.dropout;
+        request->query_offsets = problem_.params.mask.query_offsets.defined();
+        request->custom_scale = problem_.params.scale > 0.0;
         return bench_use(Kind::attention, request);
     }
 
@@ -123,7 +125,7 @@ public:
     std::function<void()> bare(Pass pass) override {
         const MaskSet masks = problem_.params.mask.kinds;
         if (settings_.layout != Layout::padded || !masks.within({MaskKind::causal}) ||
-            shape_.q_length != shape_.kv_length)
+            shape_.q_length != shape_.kv_length || problem_.params.mask.query_offsets.defined())
             return {};
         const TensorFunction function = [causal = settings_.causal, p = settings_.dropout,
                                          grouped = shape_.heads !=
@@ -145,8 +147,8 @@ private:
 
     AttentionParams params_on_device(bool dropout) const {
         AttentionParams made = params(problem_, dropout);
-        for (at::Tensor* of : {&made.mask.key_lengths, &made.mask.cu_seqlens_q, &made.mask.cu_seqlens_k,
-                               &made.mask.prefix_lengths, &made.mask.alibi_slopes})
+        for (at::Tensor* of : {&made.mask.key_lengths, &made.mask.query_offsets, &made.mask.cu_seqlens_q,
+                               &made.mask.cu_seqlens_k, &made.mask.prefix_lengths, &made.mask.alibi_slopes})
             *of = on_device(*of, settings_.device);
         return made;
     }

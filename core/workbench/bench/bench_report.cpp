@@ -178,10 +178,6 @@ json executed_json(const BenchRow& row) {
 }
 
 json row_json(const BenchRow& row) {
-    json masks = json::array();
-    for (std::size_t kind = 0; kind < names<MaskKind>.size(); ++kind) {
-        if (row.settings.masks().has(static_cast<MaskKind>(kind))) masks.push_back(names<MaskKind>[kind]);
-    }
     json result{{"op", name(row.settings.kind)},
                 {"backend", row.asked},
                 {"plugin", row.plugin},
@@ -190,7 +186,7 @@ json row_json(const BenchRow& row) {
                 {"dtype", name(row.dtype)},
                 {"shape", row.shape},
                 {"causal", row.settings.causal},
-                {"masks", masks},
+                {"masks", names_of(row.settings.masks())},
                 {"layout", name(row.settings.layout)},
                 {"dropout", row.settings.dropout},
                 {"settings", row.settings.describe()},

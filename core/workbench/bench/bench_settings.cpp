@@ -73,6 +73,8 @@ std::string BenchSettings::describe() const {
         if (relative_buckets > 0) base::add_item(text, "relative_bias " + std::to_string(relative_buckets));
         if (soft_cap > 0.0) base::add_item(text, "soft_cap " + base::digits(soft_cap));
         if (dense_bias) base::add_item(text, "dense_bias");
+        if (query_offsets) base::add_item(text, "query_offsets");
+        if (custom_scale) base::add_item(text, "custom_scale");
     }
     if (kind == Kind::normalization) base::add_item(text, name(norm));
     if (kind == Kind::activation) base::add_item(text, name(activation));
@@ -149,7 +151,9 @@ std::string check_settings(const BenchSettings& settings, const BenchShape& shap
     if (settings.kind == Kind::loss && settings.in_place && shape.width > 0)
         return "--in-place is for given logits; --shape " + shape.text + " has a projection";
     if (settings.kind != Kind::attention) return "";
-    if (settings.lengths && settings.lengths->max > std::min(shape.q_length, shape.kv_length)) {
+    // Without offsets the queries of a row are as many as its keys at the most.
+    const auto most = settings.query_offsets ? shape.kv_length : std::min(shape.q_length, shape.kv_length);
+    if (settings.lengths && settings.lengths->max > most) {
         return "lengths up to " + std::to_string(settings.lengths->max) + " do not fit --shape " + shape.text;
     }
     if (settings.layout == Layout::packed && settings.lengths && shape.q_length != shape.kv_length) {

@@ -43,6 +43,8 @@ struct BenchSettings {
     std::int64_t relative_buckets = 0;
     double soft_cap = 0.0;
     bool dense_bias = false;
+    bool query_offsets = false;  // calls give them, in the padded layout: queries are each row's last tokens
+    bool custom_scale = false;   // calls give 1 / sqrt(head_dim)
 
     // normalization, activation
     NormKind norm = NormKind::layer_norm;

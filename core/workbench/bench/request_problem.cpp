@@ -41,7 +41,11 @@ void fill(const AttentionRequest& request, RequestProblem& problem) {
     const bool packed = request.layout == Layout::packed;
     const bool drawn = packed ? !request.kv_length.single() && shape.q_length == shape.kv_length
                               : masks.has(MaskKind::key_lengths);
-    if (drawn) settings.lengths = {std::max<std::int64_t>(request.kv_length.min, 1), shape.kv_length};
+    settings.query_offsets = request.query_offsets;
+    settings.custom_scale = request.custom_scale;
+    // Rows that are told where their queries stand hold them.
+    const std::int64_t fewest = request.query_offsets ? std::min(shape.q_length, shape.kv_length) : 1;
+    if (drawn) settings.lengths = {std::max(request.kv_length.min, fewest), shape.kv_length};
     settings.causal = masks.has(MaskKind::causal);
     settings.alibi = masks.has(MaskKind::alibi);
     settings.dense_bias = masks.has(MaskKind::dense_bias);

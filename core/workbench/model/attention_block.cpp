@@ -68,8 +68,10 @@ AttentionRequest AttentionBlock::request(const Requests& requests, Phase phase,
     else if (!r.kv_length.single() || Requests::generates(phase))
         r.masks.insert(MaskKind::key_lengths);
     if (model_.soft_cap > 0) r.masks.insert(MaskKind::soft_cap);
+    r.custom_scale = has_own_scale();
     if (cross_) return r;
 
+    r.query_offsets = phase == Phase::decode;  // CachedStep::offsets
     const bool causal = config::ModelConfig::causal(id_.stack);
     if (causal) r.masks.insert(MaskKind::causal);
     if (causal && model_.prefix > 0) r.masks.insert(MaskKind::prefix);
@@ -113,7 +115,7 @@ AttentionParams AttentionBlock::params(const ForwardContext& context, const Posi
         mask.kinds.insert(MaskKind::soft_cap);
         mask.soft_cap = model_.soft_cap;
     }
-    if (model_.positions == config::Positions::t5) params.scale = 1.0;
+    if (has_own_scale()) params.scale = 1.0;
     if (cross_) return params;
 
     const bool causal = config::ModelConfig::causal(id_.stack);

@@ -59,6 +59,8 @@ private:
     // Keys and values of a call that caches them: the call's own, or what the cache then holds.
     void cache(const CachedStep& step, Phase phase, AttentionInputs& inputs, const PagedCache*& pages) const;
     AttentionMask mask(const CachedStep& step) const;
+    // T5 leaves the scale to its initialization.
+    bool has_own_scale() const { return model_.positions == config::Positions::t5; }
     at::Tensor heads_of(const at::Tensor& projected, std::int64_t heads, Layout layout) const;
     AttentionParams params(const ForwardContext& context, const PositionTables& tables, const at::Tensor& q,
                            const Tokens& queries, const Tokens& keys) const;

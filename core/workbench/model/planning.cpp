@@ -214,7 +214,9 @@ std::vector<resolver::Candidate> candidates(runtime::Registry& registry) {
 }
 
 resolver::Plan make_plan(const config::Config& config, runtime::Registry& registry, const HostInfo& host,
-                         const resolver::ResolveOptions& options) {
+                         const resolver::ResolveOptions& wanted) {
+    auto options = wanted;
+    options.written_at = [&config](std::string_view key) { return config.written_at(key); };
     const base::StdoutRedirect aside;  // once for thousands of questions
     const auto all = candidates(registry);
     auto precision = resolve_precision(config, all, host, options);

@@ -146,6 +146,19 @@ TEST_CASE("every component tells for each device and dtype whether it serves it,
         if (cell.device != Device::cpu) continue;
         CHECK(cell.ok == (cell.dtype == DType::float32 || cell.dtype == DType::float64));
     }
+    const auto& values = attention->support.front().values;
+    REQUIRE(values.size() == 3);
+    CHECK(values[0] == ServedValues{"layout", {"padded"}, {"packed"}});
+    CHECK(values[1].field == "masks");
+    CHECK(values[1].served.empty());
+    CHECK(values[1].refused.size() == names<MaskKind>.size());
+    CHECK(values[2] == ServedValues{"also",
+                                    {"needs_grad", "custom_scale", "want_lse"},
+                                    {"dropout", "grouped heads", "paged_cache", "query_offsets"}});
+    CHECK(attention->support.back().values.empty());
+    const auto again = parse_probe_report(to_json(*all().at("test_good").probe));
+    REQUIRE(again);
+    CHECK(again->find(Kind::attention, "by_kernel")->support.front().values == values);
     if (this_host(Look::with_devices).devices.empty()) CHECK(attention->support.back().host == "h100");
 }
 

@@ -81,6 +81,30 @@ TEST_CASE("the parts that can be taken off keep the order of the computation") {
     CHECK(parts(attention_request()) == List{{}});
 }
 
+TEST_CASE("keys taken out of pages are padded rows, each of which ends with its queries") {
+    auto request = attention_request();
+    request.phase = Phase::decode;
+    request.needs_grad = false;
+    request.paged_cache = true;
+    const auto no_pages = candidate<AttentionRequest>("x/x", 1, [](const AttentionRequest& r, Verdict& v) {
+        if (r.paged_cache) v.reject(Code::Layout, "paged_cache", "false", "true");
+    });
+    const auto row = resolve(use(request, {"x"}), {no_pages}, test_host());
+    REQUIRE(row.chosen);
+    CHECK(row.chosen->composed == resolver::Composed{"pages"});
+    const auto& narrow = static_cast<const AttentionRequest&>(*row.chosen->request);
+    CHECK_FALSE(narrow.paged_cache);
+    CHECK(narrow.masks.has(MaskKind::key_lengths));
+    CHECK(narrow.query_offsets);
+
+    // So what serves no offsets serves no pages.
+    const auto no_offsets = candidate<AttentionRequest>("x/x", 1, [](const AttentionRequest& r, Verdict& v) {
+        if (r.paged_cache) v.reject(Code::Layout, "paged_cache", "false", "true");
+        if (r.query_offsets) v.reject(Code::Sequence, "query_offsets", "false", "true");
+    });
+    CHECK_FALSE(resolve(use(request, {"x"}), {no_offsets}, test_host()).chosen);
+}
+
 TEST_CASE("a loss without projection gets logits") {
     LossRequest request;
     request.projection = request.projection_bias = true;

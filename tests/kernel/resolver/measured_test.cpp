@@ -168,7 +168,8 @@ TEST_CASE("a class is what decides which kernel is fastest, and no more") {
                                             r.q_length = {4, 300};
                                         }),
                                         changed([](auto& r) { r.heads = r.kv_heads = 16; }),
-                                        changed([](auto& r) { r.allow_reduced = true; })};
+                                        changed([](auto& r) { r.allow_reduced = true; }),
+                                        changed([](auto& r) { r.custom_scale = true; })};
     for (const auto& text : same) CHECK(text == of(base));
     const std::vector<std::string> different{changed([](auto& r) {
                                                  r.batch = {1, 9};
@@ -181,9 +182,15 @@ TEST_CASE("a class is what decides which kernel is fastest, and no more") {
                                              changed([](auto& r) { r.dtype = DType::bfloat16; }),
                                              changed([](auto& r) { r.phase = Phase::eval; }),
                                              changed([](auto& r) { r.needs_grad = false; }),
-                                             changed([](auto& r) { r.layout = Layout::packed; })};
+                                             changed([](auto& r) { r.layout = Layout::packed; }),
+                                             changed([](auto& r) { r.query_offsets = true; }),
+                                             changed([](auto& r) { r.want_lse = true; })};
     for (const auto& text : different) CHECK(text != of(base));
     CHECK(changed([](auto& r) { r.dropout = 0.1; }) == changed([](auto& r) { r.dropout = 0.2; }));
+    auto with_lse = base;
+    with_lse.want_lse = true;
+    CHECK(not_measured_because(Kind::attention, base).empty());
+    CHECK(not_measured_because(Kind::attention, with_lse) == "the log-sum-exp is not measured");
 }
 
 TEST_CASE("of a linear layer the sizes of the weight count as they are, rows by powers of two") {

@@ -69,7 +69,7 @@ TEST_CASE(
         of_aten(request, 90) ==
         "deterministic: expected false with gradients (backward adds atomically), got true\n"
         "layout: expected packed (for padded batches take torch, which calls the same kernels), got padded\n"
-        "masks: expected documents, causal, sliding_window, got others\n");
+        "masks: expected causal, documents, sliding_window, got alibi\n");
     request = packed();
     request.head_dim = request.v_head_dim = 256;
     CHECK(of_aten(request, 80) == "");
@@ -83,13 +83,22 @@ TEST_CASE("cuDNN is asked for what it does right: no mask, or causal with as man
     CHECK(of_cudnn(request, 90) == "");
     request.masks = {MaskKind::causal};
     CHECK(of_cudnn(request, 90) == "");
+    request.query_offsets = true;
+    CHECK(of_cudnn(request, 90) ==
+          "query_offsets: expected false if causal (the first query stands at the first key), got true\n");
+    request.masks = {};
+    CHECK(of_cudnn(request, 90) == "");  // where queries stand does not matter without a mask
+    request = padded();
+    request.custom_scale = request.want_lse = true;
+    CHECK(of_cudnn(request, 90) == "");
+    request.masks = {MaskKind::causal};
     request.q_length = 10;
     CHECK(of_cudnn(request, 90) == "q_length: expected one length, that of the keys, if causal, got 10\n");
     request = padded();
     request.masks = {MaskKind::key_lengths};
-    CHECK(
-        of_cudnn(request, 90) ==
-        "masks: expected none or causal (a mask tensor gives wrong gradients at some lengths), got others\n");
+    CHECK(of_cudnn(request, 90) ==
+          "masks: expected none or causal (a mask tensor gives wrong gradients at some lengths), got "
+          "key_lengths\n");
     request = padded();
     request.q_length = 1;
     CHECK(of_cudnn(request, 90) ==

@@ -147,6 +147,13 @@ TEST_CASE("whether steps can be captured is answered with yes or with the reason
         CHECK(asked(*test::make<Attention>(plugin, plugin, request), graph_capture_property) ==
               "lengths of packed sequences are read on the host");
     }
+    request = {};
+    request.masks = {MaskKind::causal};
+    CHECK(asked(*test::make<Attention>("torch", "torch", request), graph_capture_property).empty());
+    request.query_offsets = true;
+    CHECK(asked(*test::make<Attention>("torch", "torch", request), graph_capture_property) ==
+          "a causal mask with query_offsets is looked through for rows without keys, on the host");
+    CHECK(asked(*test::make<Attention>("flash", "flash", request), graph_capture_property).empty());
     const LinearRequest linear;
     CHECK(asked(*test::make<Linear>("torch", "torch", linear), graph_capture_property).empty());
     CHECK(asked(*test::make<Linear>("naive", "naive", linear), graph_capture_property) == "nothing");

@@ -169,6 +169,15 @@ TEST_CASE("all reasons come at once") {
           "paged_cache: expected false (SDPA reads contiguous keys and values), got true");
 }
 
+TEST_CASE("a mask of a later host is refused, and told by its number beside the names of the others") {
+    AttentionRequest request;
+    request.masks = {MaskKind::causal, MaskKind::alibi};
+    request.masks.bits |= 1U << 9;
+    for (const std::string plugin : {"naive", "torch", "chunked", "flash"})
+        CHECK(refusals(component(Kind::attention, plugin, plugin), request) ==
+              "masks: expected masks known to this plugin, got causal, alibi, #9");
+}
+
 TEST_CASE("torch attention: a dense bias is for the padded layout") {
     AttentionRequest request;
     request.layout = Layout::packed;

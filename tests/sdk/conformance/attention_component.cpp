@@ -63,6 +63,11 @@ public:
             REQUIRE(verdict, little, Code::Internal, "request", "causal attention of 64 in float32",
                     "another");
         }
+        if (options.string("mutation") == "takes_only_defaults") {
+            REQUIRE(verdict, !request.query_offsets, Code::Sequence, "query_offsets", "false", "true");
+            REQUIRE(verdict, !request.custom_scale, Code::Shape, "custom_scale", "false", "true");
+            REQUIRE(verdict, !request.want_lse, Code::Fusion, "want_lse", "false", "true");
+        }
         if (options.string("mutation") == "supports_throws") throw 42;
         return verdict;
     }
@@ -304,6 +309,8 @@ void AttentionSample::spoil(AttentionInputs& in, const AttentionParams& params) 
         params.mask.key_lengths.add_(1).clamp_max_(3);
     if (is("assumes_dense") && in.q.numel() > 0)
         in.q = in.q.as_strided(in.q.sizes(), at::zeros_like(in.q).contiguous().strides());
+    const bool more = params.mask.query_offsets.defined() || params.scale > 0.0 || params.want_lse;
+    if (is("takes_only_defaults") && more) throw std::runtime_error("more than supports said yes to");
     if (is("throws_on_empty") && in.q.numel() == 0) throw std::runtime_error("no queries");
 }
 

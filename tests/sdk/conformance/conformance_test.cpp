@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "component.h"
+#include "mutants.h"
 
 #include <switchyard_test.h>
 
@@ -75,6 +76,23 @@ TEST_CASE("what supports refuses is skipped and counted with its reason") {
           std::map<std::string, std::int64_t>{{"head_dim: expected a multiple of 8, got 1", 1},
                                               {"head_dim: expected a multiple of 8, got 513", 2},
                                               {"head_dim: expected a multiple of 8, got 7", 1}});
+}
+
+TEST_CASE("a component without offsets, a scale of its own and log-sum-exps is asked for none of them") {
+    VerifyOptions options;
+    options.dtypes = {DType::float32};
+    options.filter = "causal";
+    options.drawn = 60;
+    const Report report = run(test::attention_entry, options, "takes_only_defaults");
+    INFO(test::codes_of(report));
+    CHECK(report.faults.empty());
+    CHECK(report.cases > 100);
+    for (const std::string field : {"query_offsets", "custom_scale", "want_lse"}) {
+        INFO(field);
+        CHECK(report.skip_reasons.count(field + ": expected false, got true") == 1);
+    }
+    // The same cases, all of them, where it is not refused: then they do come.
+    CHECK(run(test::attention_entry, options).skipped == 0);
 }
 
 TEST_CASE("a supports that throws is a refusal that says so") {

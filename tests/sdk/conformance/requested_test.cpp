@@ -1,6 +1,7 @@
 // Cases of given requests: sizes within their ranges up to the ends, all else as the request says, and what
 // is wrong at the sizes of a job alone is found. To hold another mutant against them: a line in the last
 // table.
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -125,6 +126,29 @@ TEST_CASE(
     CHECK_THAT(attentions[0], Catch::Contains("attention/padded/causal/asked/0/0/f32"));
     CHECK_THAT(attentions[1], Catch::Contains("N320"));
     CHECK_THAT(attentions[3], Catch::Contains("attention/packed/causal/asked/1/1/bf16"));
+}
+
+TEST_CASE("calls give offsets, a scale and ask for log-sum-exps where the request says that they may") {
+    auto asked = attention_of_a_job();
+    asked.phase = Phase::decode;
+    asked.needs_grad = false;
+    asked.dropout = 0.0;
+    asked.q_length = {1, 4};
+    asked.masks.insert(MaskKind::key_lengths);
+    const auto all_have = [&](const char* part) {
+        const auto names = names_of(test::attention_entry, asking(shared(asked)));
+        const auto found = std::count_if(names.begin(), names.end(), [&](const std::string& name) {
+            return name.find(part) != std::string::npos;
+        });
+        CHECK((found == 0 || found == 6));
+        return found > 0;
+    };
+    for (const char* part : {"/offsets", "/scale", "/lse"}) CHECK_FALSE(all_have(part));
+    asked.query_offsets = asked.custom_scale = asked.want_lse = true;
+    for (const char* part : {"/offsets", "/scale", "/lse"}) CHECK(all_have(part));
+    const Report report = conformance::verify(test::under_test(test::attention_entry), asking(shared(asked)));
+    INFO(test::codes_of(report));
+    CHECK(report.faults.empty());
 }
 
 TEST_CASE("of optimizers the cases run that are alike") {

@@ -22,6 +22,7 @@ struct Problem {
     std::vector<const char*> masks;
     const char* lengths = nullptr;
     double dropout = 0.0;
+    bool offsets = false;
 };
 
 std::vector<Problem> problems() {
@@ -43,6 +44,9 @@ std::vector<Problem> problems() {
         {"3,4,2,12,12,8", {"documents", "causal"}, "1-12"},
         {"3,4,2,5,12,8", {"documents", "causal", "prefix=2", "alibi"}},
         {"3,4,2,12,12,8", {"documents"}, "1-12", 0.3},
+        {"4,4,2,1,16,8", {"causal"}, "1-16", 0.0, true},
+        {"4,4,2,3,16,8", {"causal", "sliding_window=4"}, "2-16", 0.0, true},
+        {"3,4,2,5,9,8", {"causal", "alibi"}, nullptr, 0.0, true},
     };
 }
 
@@ -50,6 +54,7 @@ AttentionProblem make(const Problem& problem) {
     BenchSettings settings;
     settings.seed = 5;
     settings.dropout = problem.dropout;
+    settings.query_offsets = problem.offsets;
     for (const char* mask : problem.masks) REQUIRE(read_mask(mask, settings).empty());
     if (problem.lengths != nullptr) REQUIRE(read_lengths(problem.lengths, settings.lengths).empty());
     const BenchShape shape = parse_shape(Kind::attention, problem.shape).shape.value();
@@ -66,7 +71,10 @@ double pairs_by_reference(const AttentionProblem& problem) {
         const std::int64_t M = packed ? problem.k_lengths[b] : problem.keys_given;
         AttentionMask mask = problem.params.mask;
         reference::ScoreGeometry geometry;
-        geometry.position_BN = at::arange(M - N, M, at::kLong).unsqueeze(0);
+        const std::int64_t first = mask.query_offsets.defined()
+                                       ? mask.query_offsets[static_cast<std::int64_t>(b)].item<std::int64_t>()
+                                       : M - N;
+        geometry.position_BN = at::arange(first, first + N, at::kLong).unsqueeze(0);
         geometry.key_M = at::arange(M, at::kLong);
         if (mask.kinds.has(MaskKind::key_lengths))
             geometry.key_length_B = at::full({1}, problem.k_lengths[b], at::kLong);

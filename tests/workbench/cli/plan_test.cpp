@@ -302,9 +302,27 @@ TEST_CASE(
                                      "    backend = \"torch\"\n"));
     CHECK_THAT(outcome.err, contains("    torch/torch: algorithm: expected "));
     CHECK_THAT(outcome.err, contains("    torch/torch would serve: algorithm adamw instead of lamb\n"));
+    CHECK_THAT(outcome.err, contains("    algorithm follows from optimizer.algorithm (" + file + ":3:"));
     CHECK_THAT(outcome.err, contains("    as it is, it is served by: fused/fused, naive/naive\n"));
     CHECK_FALSE(std::filesystem::exists(json));
     CHECK_FALSE(std::filesystem::exists(saved));
+}
+
+TEST_CASE("a refusal says which keys set what is refused, and where") {
+    const auto file = write_temporary("window.toml",
+                                      "[model]\ntype = \"gpt\"\nlayers = 2\nhidden_size = 60\nheads = 5\n"
+                                      "soft_cap = 30.0\n[attention]\nbackend = [\"torch\", \"aten/aten\"]\n");
+    const auto outcome = run({"plan", file});
+    CHECK(outcome.code == 2);
+    INFO(outcome.err);
+    CHECK_THAT(outcome.err, contains("\n    masks: soft_cap follows from model.soft_cap (" + file + ":6:"));
+    CHECK_THAT(outcome.err, contains("\n    masks: causal follows from model.type (" + file + ":2:"));
+    CHECK_THAT(outcome.err, contains("\n    device follows from run.device (not written: as by default)\n"));
+    CHECK_THAT(outcome.err, contains("\n    head_dim follows from model.hidden_size (" + file + ":4:"));
+    CHECK_THAT(outcome.err, contains(", model.heads (" + file + ":5:"));
+    CHECK_THAT(outcome.err,
+               contains("\n    dtype follows from precision.compute_dtype and precision.backend (not "
+                        "written: as by default)\n"));
 }
 
 TEST_CASE("names that mean nothing are all told at once") {

@@ -160,6 +160,12 @@ max_length = 512
     CHECK(decode.q_length == Range(1));
     CHECK(decode.kv_length == Range(1, 512));
     CHECK(decode.masks.has(MaskKind::causal));
+    // Rows of several lengths are told where their new tokens stand, once they are grown.
+    CHECK(decode.query_offsets);
+    CHECK_FALSE(request<AttentionRequest>(uses, "attention", Phase::prefill, "decoder.0-3").query_offsets);
+    CHECK_FALSE(train.query_offsets);
+    CHECK_FALSE(decode.custom_scale);
+    CHECK_FALSE(decode.want_lse);
     CHECK(request<NormalizationRequest>(uses, "normalization", Phase::decode, "decoder.0-3").rows ==
           Range(1, 4));
     const auto& activation = request<ActivationRequest>(uses, "activation", Phase::train, "decoder.0-3");
@@ -196,11 +202,16 @@ max_length = 64
     const auto& encoder = request<AttentionRequest>(uses, "attention", Phase::train, "encoder.0-2");
     CHECK(encoder.masks == MaskSet{MaskKind::key_lengths, MaskKind::relative_bias});
     CHECK(encoder.bias_gradient);
+    CHECK(encoder.custom_scale);
     const auto& decoder = request<AttentionRequest>(uses, "attention", Phase::train, "decoder.0-1");
     CHECK(decoder.masks == MaskSet{MaskKind::causal, MaskKind::key_lengths, MaskKind::relative_bias});
     const auto& cross = request<AttentionRequest>(uses, "attention.cross", Phase::train, "decoder.0-1");
     CHECK(cross.masks == MaskSet{MaskKind::key_lengths});
     CHECK_FALSE(cross.bias_gradient);
+    CHECK(cross.custom_scale);
+    CHECK_FALSE(
+        request<AttentionRequest>(uses, "attention.cross", Phase::decode, "decoder.0-1").query_offsets);
+    CHECK(request<AttentionRequest>(uses, "attention", Phase::decode, "decoder.0-1").query_offsets);
     CHECK(request<AttentionRequest>(uses, "attention.cross", Phase::decode, "decoder.0-1").q_length ==
           Range(1));
     CHECK(request<AttentionRequest>(uses, "attention.cross", Phase::decode, "decoder.0-1").kv_length ==

@@ -35,10 +35,10 @@ struct AttentionInputs {
 // What is the same in forward and backward. Tensors in here have no gradient.
 struct AttentionParams {
     Layout layout = Layout::padded;
-    double scale = 0.0;  // <= 0: 1 / sqrt(D)
+    double scale = 0.0;  // <= 0: 1 / sqrt(D); above only with AttentionRequest::custom_scale
     AttentionMask mask;
-    Dropout dropout;  // on the probabilities, after the softmax
-    bool want_lse = false;
+    Dropout dropout;                    // on the probabilities, after the softmax
+    bool want_lse = false;              // only with AttentionRequest::want_lse
     const PagedCache* pages = nullptr;  // if set, k and v of the inputs are undefined
 };
 

@@ -39,8 +39,9 @@ struct AttentionMask {
     MaskSet kinds;
 
     at::Tensor key_lengths;  // int32 [batch]; padded layout
-    at::Tensor
-        query_offsets;  // int32 [batch], may be undefined: position of each row's first query; padded layout
+    // int32 [batch]: position of each row's first query; padded layout. Undefined unless the request has
+    // AttentionRequest::query_offsets, and may be then.
+    at::Tensor query_offsets;
     std::int64_t window_left = -1;  // < 0: unlimited
     std::int64_t window_right = -1;
     at::Tensor prefix_lengths;  // int32 [batch], or [sequences] when packed

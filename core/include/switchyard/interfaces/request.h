@@ -48,13 +48,18 @@ struct AttentionRequest : Request {
     bool bias_gradient = false;  // gradient of the dense bias or of the relative-bias table
     double dropout = 0.0;
     bool paged_cache = false;  // k and v lie in pages (kv_cache.h)
+    // What calls may give; where one is false no call does.
+    bool query_offsets = false;  // AttentionMask::query_offsets; false: fewer queries than keys are the last
+    bool custom_scale = false;   // AttentionParams::scale; false: 1 / sqrt(head_dim)
+    bool want_lse = false;       // AttentionParams::want_lse
 
     template <class R, class F>
     static constexpr void each_field(R& r, F&& f) {
         f("batch", r.batch), f("heads", r.heads), f("kv_heads", r.kv_heads), f("q_length", r.q_length),
             f("kv_length", r.kv_length), f("head_dim", r.head_dim), f("v_head_dim", r.v_head_dim),
             f("masks", r.masks), f("bias_gradient", r.bias_gradient), f("dropout", r.dropout),
-            f("paged_cache", r.paged_cache);
+            f("paged_cache", r.paged_cache), f("query_offsets", r.query_offsets),
+            f("custom_scale", r.custom_scale), f("want_lse", r.want_lse);
     }
 };
 

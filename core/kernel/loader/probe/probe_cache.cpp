@@ -18,7 +18,7 @@ using base::text_of;
 
 namespace {
 
-constexpr int format = 2;
+constexpr int format = 3;
 
 Json read_entry(const std::string& path) {
     Json entry = base::parse_json(base::text_if_readable(path, base::limits::json_bytes), path).value;

@@ -33,8 +33,12 @@ Json json_of(const SupportCell& cell) {
                            {"got", reason.got},
                            {"hint", reason.hint}});
     }
-    return {{"device", name(cell.device)}, {"dtype", name(cell.dtype)}, {"ok", cell.ok},
-            {"host", cell.host},           {"serves", cell.serves},     {"reasons", reasons}};
+    Json values = Json::array();
+    for (const ServedValues& of : cell.values)
+        values.push_back({{"field", of.field}, {"served", of.served}, {"refused", of.refused}});
+    return {
+        {"device", name(cell.device)}, {"dtype", name(cell.dtype)}, {"ok", cell.ok},   {"host", cell.host},
+        {"serves", cell.serves},       {"reasons", reasons},        {"values", values}};
 }
 
 Json json_of(const ComponentProbe& component) {
@@ -66,21 +70,31 @@ Code code_from(const Json& reason) {
     return static_cast<Code>(code);
 }
 
+std::vector<std::string> needed_texts(const Json& object, const char* key) {
+    std::vector<std::string> texts;
+    for (const Json& text : needed_list(object, key)) {
+        if (!text.is_string())
+            throw base::InputError("\"" + std::string(key) + "\" has a value that is not a string");
+        texts.push_back(text.get<std::string>());
+    }
+    return texts;
+}
+
 SupportCell cell_from(const Json& value) {
     SupportCell cell;
     cell.device = needed_enum<Device>(value, "device");
     cell.dtype = needed_enum<DType>(value, "dtype");
     cell.ok = needed_flag(value, "ok");
     cell.host = needed_text(value, "host");
-    for (const Json& formula : needed_list(value, "serves")) {
-        if (!formula.is_string()) throw base::InputError("\"serves\" has a value that is not a string");
-        cell.serves.push_back(formula.get<std::string>());
-    }
+    cell.serves = needed_texts(value, "serves");
     for (const Json& reason : needed_list(value, "reasons")) {
         cell.reasons.push_back({code_from(reason), needed_text(reason, "field"),
                                 needed_text(reason, "expected"), needed_text(reason, "got"),
                                 needed_text(reason, "hint")});
     }
+    for (const Json& of : needed_list(value, "values"))
+        cell.values.push_back(
+            {needed_text(of, "field"), needed_texts(of, "served"), needed_texts(of, "refused")});
     return cell;
 }
 

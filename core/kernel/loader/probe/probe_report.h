@@ -37,6 +37,13 @@ struct ProbeFailure {
 // "in create of attention 'flash': threw int (7)"
 std::string to_string(const ProbeFailure& failure);
 
+// Of one field of the request, or of those that can be added to it: what is served there, and what is not.
+struct ServedValues {
+    std::string field;  // "layout", "masks", "also", "weight_format"
+    std::vector<std::string> served, refused;
+    bool operator==(const ServedValues&) const = default;
+};
+
 // One component x device x dtype, for the standard request of its kind (core/kernel/probe/requests.h).
 struct SupportCell {
     Device device = Device::cpu;
@@ -46,6 +53,8 @@ struct SupportCell {
     std::vector<std::string>
         serves;  // where a kind has several formulas: those that it does ("layer_norm", "adamw", ...)
     std::vector<Reason> reasons;  // why not
+    // Where it is served: what else is, with one thing changed at a time.
+    std::vector<ServedValues> values;
 };
 
 struct ComponentProbe {

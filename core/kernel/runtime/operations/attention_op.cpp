@@ -6,7 +6,6 @@
 #include <switchyard/interfaces/relative_buckets.h>
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/paged_keys.h>
-#include "core/kernel/base/joined.h"
 #include "core/kernel/runtime/operation_observer.h"
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/operations/operation_call.h"
@@ -163,25 +162,21 @@ void check_mask(const Binding<Attention>& binding, const AttentionInputs& in, co
     }
 }
 
-std::string text_of(MaskSet kinds) {
-    std::string text;
-    for (std::size_t i = 0; i < names<MaskKind>.size(); ++i) {
-        if (!kinds.has(static_cast<MaskKind>(i))) continue;
-        base::add_item(text, names<MaskKind>[i]);
-    }
-    return text.empty() ? "none" : text;
-}
-
 void check(const Binding<Attention>& binding, const AttentionInputs& in, const AttentionParams& params) {
     const AttentionRequest& request = binding.request();
     require_tensor(binding, "q", in.q);
     require(binding, params.layout == request.layout, "the layout is ", name(params.layout), ", bound for ",
             name(request.layout));
     if (!params.mask.kinds.within(request.masks)) [[unlikely]] {
-        refuse(binding, "the masks are ", text_of(params.mask.kinds), ", bound for ", text_of(request.masks));
+        refuse(binding, "the masks are ", params.mask.kinds, ", bound for ", request.masks);
     }
     require(binding, !params.dropout.active() || request.dropout > 0.0, "dropout is ", params.dropout.p,
             ", bound for calls without it");
+    require(binding, !params.mask.query_offsets.defined() || request.query_offsets,
+            "query_offsets are given, bound for calls without them");
+    require(binding, params.scale <= 0.0 || request.custom_scale, "scale is ", params.scale,
+            ", bound for 1 / sqrt(head_dim) (custom_scale is false)");
+    require(binding, !params.want_lse || request.want_lse, "want_lse is true, bound for calls without it");
     require(binding, (params.pages != nullptr) == request.paged_cache,
             params.pages == nullptr ? "bound for keys in a paged cache, and there is none"
                                     : "bound for keys without a paged cache");

@@ -24,10 +24,11 @@ resolver::SlotUse loader_use(const config::Config& config) {
 }
 
 resolver::PlanRow resolved(const resolver::SlotUse& use, const std::vector<resolver::Candidate>& candidates,
-                           const HostInfo& host) {
+                           const LoaderJob& job) {
     resolver::ResolveOptions options;
     options.explain = false;
-    return resolver::resolve(use, candidates, host, options);
+    options.written_at = [&](std::string_view key) { return job.config.written_at(key); };
+    return resolver::resolve(use, candidates, job.host, options);
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ std::unique_ptr<LoaderJob> loader_job(const JobOptions& options) {
 }
 
 resolver::PlanRow chosen_loader(LoaderJob& job) {
-    auto row = resolved(loader_use(job.config), model::candidates(*job.registry), job.host);
+    auto row = resolved(loader_use(job.config), model::candidates(*job.registry), job);
     if (!row.chosen) throw Failure("data_loader: " + row.error);
     return row;
 }
@@ -58,12 +59,12 @@ std::vector<resolver::PlanRow> all_loaders(LoaderJob& job) {
         if (candidate.manifest.kind != Kind::data_loader) continue;
         auto named = use;
         named.config.backend = {candidate.full_name()};
-        auto row = resolved(named, candidates, job.host);
+        auto row = resolved(named, candidates, job);
         if (!row.chosen) {
             auto request = resolver::clone(Kind::data_loader, *use.request);
             request->layout = use.request->layout == Layout::packed ? Layout::padded : Layout::packed;
             named.request = std::move(request);
-            auto other = resolved(named, candidates, job.host);
+            auto other = resolved(named, candidates, job);
             if (other.chosen) row = std::move(other);
         }
         rows.push_back(std::move(row));

@@ -80,6 +80,7 @@ void print_component(const loader::ComponentProbe& component) {
                   << (device.dtypes.empty() ? paint(Color::red, "nothing")
                                             : paint(Color::green, served_text(device)))
                   << '\n';
+        for (const auto& line : around_lines(device)) std::cout << "      " << line << '\n';
         for (const auto& line : grouped(device.refusals))
             std::cout << paint(Color::dim, "      not " + line) << '\n';
     }

@@ -38,6 +38,7 @@ void print(const ComponentManifest& component, const loader::ComponentProbe* pro
     for (const auto& device : support_of(*probe)) {
         std::cout << "    " << name(device.device) << " (" << device.host
                   << "): " << (device.dtypes.empty() ? "nothing" : served_text(device)) << '\n';
+        for (const auto& line : around_lines(device)) std::cout << "      " << line << '\n';
         for (const auto& refusal : device.refusals)
             std::cout << paint(Color::dim, "      not " + refusal) << '\n';
     }

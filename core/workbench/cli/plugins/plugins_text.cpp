@@ -14,21 +14,54 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// "all", "all but alibi, soft_cap", "causal, key_lengths", "none".
+std::string short_text(const loader::ServedValues& of) {
+    if (of.refused.empty()) return of.served.size() == 1 ? of.served.front() : "all";
+    if (of.served.empty()) return "none";
+    const bool few_refused = of.refused.size() <= 3 && of.served.size() > of.refused.size();
+    return few_refused ? "all but " + joined(of.refused) : joined(of.served);
+}
+
+// Of "also" each is named: it is not known to a reader what all would be.
+std::string around_text(const loader::SupportCell& cell) {
+    std::vector<std::string> parts;
+    for (const auto& of : cell.values) {
+        const bool also = of.field == "also";
+        if (also && of.served.empty()) continue;
+        parts.push_back(of.field + " " + (also ? joined(of.served) : short_text(of)));
+    }
+    return joined(parts, "; ");
+}
+
+Json json_of(const loader::ServedValues& of) {
+    return {{"field", of.field}, {"served", of.served}, {"refused", of.refused}};
+}
+
 Json json_of(const loader::ComponentProbe& component) {
     Json support = Json::array();
     for (const auto& cell : component.support) {
+        Json values = Json::array();
+        for (const auto& of : cell.values) values.push_back(json_of(of));
         support.push_back({{"device", std::string(name(cell.device))},
                            {"dtype", std::string(name(cell.dtype))},
                            {"ok", cell.ok},
                            {"host", cell.host},
                            {"serves", cell.serves},
-                           {"reasons", resolver::reasons_json(cell.reasons)}});
+                           {"reasons", resolver::reasons_json(cell.reasons)},
+                           {"values", values}});
     }
     return {{"kind", std::string(name(component.kind))},
             {"id", component.id},
             {"ran", component.ran},
             {"failure", component.failure ? Json(loader::to_string(*component.failure)) : Json(nullptr)},
             {"support", support}};
+}
+
+void add_around(DeviceSupport& device, const std::string& text, const std::string& dtype) {
+    for (auto& [known, dtypes] : device.around) {
+        if (known == text) return dtypes.push_back(dtype);
+    }
+    device.around.emplace_back(text, std::vector{dtype});
 }
 
 Json json_of(const loader::GateOutcome& gate) {
@@ -132,6 +165,15 @@ Json full_json(const loader::PluginRecord& record) {
     return json;
 }
 
+std::vector<std::string> around_lines(const DeviceSupport& device) {
+    std::vector<std::string> lines;
+    for (const auto& [text, dtypes] : device.around) {
+        if (text.empty()) continue;
+        lines.push_back((device.around.size() == 1 ? "" : joined(dtypes) + ": ") + text);
+    }
+    return lines;
+}
+
 std::vector<DeviceSupport> support_of(const loader::ComponentProbe& probe) {
     std::vector<DeviceSupport> devices;
     for (const auto& cell : probe.support) {
@@ -143,6 +185,7 @@ std::vector<DeviceSupport> support_of(const loader::ComponentProbe& probe) {
         device.host = cell.host;
         const std::string dtype(name(cell.dtype));
         if (cell.ok) device.dtypes[joined(cell.serves)].push_back(dtype);
+        if (cell.ok) add_around(device, around_text(cell), dtype);
         for (const auto& reason : cell.reasons) {
             if (!cell.ok) device.refusals.push_back(dtype + ": " + to_text(reason));
         }

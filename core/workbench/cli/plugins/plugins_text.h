@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -36,11 +37,15 @@ struct DeviceSupport {
     Device device = Device::cpu;
     std::string host;  // whom it was asked for
     std::map<std::string, std::vector<std::string>>
-        dtypes;                         // by the formulas served with them, where a kind has several
+        dtypes;  // by the formulas served with them, where a kind has several
+    // "layout padded; masks all but soft_cap; also dropout": with the dtypes that it holds for.
+    std::vector<std::pair<std::string, std::vector<std::string>>> around;
     std::vector<std::string> refusals;  // "float64: dtype: expected ..., got ..."
 };
 // "float32, bfloat16 (layer_norm, rms_norm)"; empty if nothing is.
 std::string served_text(const DeviceSupport& device);
+// What else it serves there, one thing changed at a time, a line for each set of dtypes that it is the same for.
+std::vector<std::string> around_lines(const DeviceSupport& device);
 std::vector<DeviceSupport> support_of(const loader::ComponentProbe& probe);
 
 }  // namespace switchyard::cli

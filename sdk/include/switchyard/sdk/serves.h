@@ -76,10 +76,14 @@ inline void require_padded_dense_bias(Verdict& verdict, const AttentionRequest& 
             Code::Layout, "layout", "padded with a dense bias", name(request.layout));
 }
 
+inline void require_known_masks(Verdict& verdict, const AttentionRequest& request) {
+    REQUIRE(verdict, request.masks.within(known_masks), Code::Mask, "masks", "masks known to this plugin",
+            request.masks);
+}
+
 // Attention with every mask, on keys and values that lie end to end.
 inline void require_any_mask(Verdict& verdict, const AttentionRequest& request) {
-    REQUIRE(verdict, request.masks.within(known_masks), Code::Mask, "masks", "masks known to this plugin",
-            request.masks.bits);
+    require_known_masks(verdict, request);
     REQUIRE(verdict, !request.paged_cache, Code::Layout, "paged_cache",
             "false (keys and values lie end to end)", "true");
     require_padded_dense_bias(verdict, request);

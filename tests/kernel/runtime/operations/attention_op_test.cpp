@@ -37,6 +37,9 @@ AttentionRequest padded_request() {
     request.masks = {MaskKind::causal, MaskKind::key_lengths, MaskKind::dense_bias, MaskKind::relative_bias};
     request.bias_gradient = true;
     request.dropout = 0.2;
+    request.query_offsets = true;
+    request.custom_scale = true;
+    request.want_lse = true;
     return request;
 }
 
@@ -230,6 +233,44 @@ TEST_CASE("attention: padded calls that do not fit are errors with their values"
             Catch::Matchers::Equals("attention.cross (plugin 'acme', component 'fast'): " + expected));
     }
     CHECK(op.binding().executed().total() == 0);
+}
+
+TEST_CASE("attention: what a call may give by its request it may, and else the field is named") {
+    const FakeAttention fake(GradientMode::kernel, "acme", "fast");
+    const AttentionInputs in{leaf({2, 4, 3, 8}, 1), leaf({2, 2, 5, 8}, 2), leaf({2, 2, 5, 6}, 3), {}, {}};
+    AttentionRequest without = padded_request();
+    AttentionParams params;
+    params.mask.kinds = {MaskKind::causal};
+    std::string expected;
+    SECTION("offsets") {
+        without.query_offsets = false;
+        params.mask.query_offsets = ints({0, 1});
+        expected = "query_offsets are given, bound for calls without them";
+    }
+    SECTION("offsets of zero are offsets") {
+        without.query_offsets = false;
+        params.mask.query_offsets = ints({0, 0});
+        expected = "query_offsets are given, bound for calls without them";
+    }
+    SECTION("scale") {
+        without.custom_scale = false;
+        params.scale = 0.25;
+        expected = "scale is 0.25, bound for 1 / sqrt(head_dim) (custom_scale is false)";
+    }
+    SECTION("log-sum-exp") {
+        without.want_lse = false;
+        params.want_lse = true;
+        expected = "want_lse is true, bound for calls without it";
+    }
+    CHECK_THROWS_WITH(
+        bound(fake, without)(in, params),
+        Catch::Matchers::Equals("attention.cross (plugin 'acme', component 'fast'): " + expected));
+    const auto made = bound(fake, padded_request())(in, params);
+    const auto right = reference::attention(in, params);
+    CHECK(at::equal(made.out, right.out));
+    CHECK(made.lse.defined() == params.want_lse);
+    // A request that allows it takes calls that do not use it.
+    CHECK_NOTHROW(bound(fake, padded_request())(in, {}));
 }
 
 TEST_CASE("attention: packed calls that do not fit are errors with their values") {

@@ -121,6 +121,33 @@ wrong_line_is_caught() {
     expect_text "$TMPDIR/verify" "repeat it: switchyard plugins verify $(own_library activation)"
 }
 
+# What the preset asan builds: without the sanitizer from the start it is refused with what to do, with it proven, and a kernel
+# that reads past its own buffer is found.
+sanitizer_watches() {
+    local own=$TMPDIR/watched library=$TMPDIR/watched/build/libwatched.so status=0 watch
+    watch=(env "LD_PRELOAD=$("$compiler" -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 "$prefix/bin/switchyard" plugins verify
+        "$library" --drawn 0 --filter gelu_erf/padded/width)
+    rm -rf "$own"
+    "$prefix/bin/switchyard" plugins new watched --kind activation --out "$own" >"$TMPDIR/new.log"
+    "$cmake" -S "$own" -B "$own/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug -DSANITIZE=ON -DCMAKE_CXX_COMPILER="$compiler" \
+        -G Ninja >"$TMPDIR/configure.log" 2>&1 || fail "$(cat "$TMPDIR/configure.log")"
+    "$cmake" --build "$own/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
+    "$prefix/bin/switchyard" plugins verify "$library" >"$TMPDIR/verify" 2>&1 || status=$?
+    [[ $status != 0 ]] || fail "verify without the sanitizer gives 0: $(cat "$TMPDIR/verify")"
+    expect_text "$TMPDIR/verify" "start this program with the sanitizer: LD_PRELOAD="
+    "${watch[@]}" >"$TMPDIR/verify" 2>&1 || fail "verify gives $?: $(cat "$TMPDIR/verify")"
+    expect_text "$TMPDIR/verify" "no faults in what ran"
+    sed -i 's/return reference::activation(inputs, params);/static const std::vector<float> table(3);\n    static volatile float read = 0.0F;\n    read = table.data()[3];\n    &/' \
+        "$own/watched.cpp"
+    sed -i '1i #include <vector>' "$own/watched.cpp"
+    expect_text "$own/watched.cpp" "table.data()[3]"
+    "$cmake" --build "$own/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
+    status=0
+    "${watch[@]}" >"$TMPDIR/verify" 2>&1 || status=$?
+    [[ $status == 5 ]] || fail "verify of a wrong read gives $status: $(cat "$TMPDIR/verify")"
+    expect_text "$TMPDIR/verify" "heap-buffer-overflow"
+}
+
 # As the guide for authors says: proven, signed, and checked by one who trusts the key.
 new_plugin_is_signed() {
     local library keys=$HOME/.config/switchyard/trusted-keys
@@ -180,6 +207,11 @@ kinds=(activation attention data_loader linear loss normalization optimizer prec
 check "a new plugin of each kind builds against what is installed, without a warning" new_plugins_build
 for kind in "${kinds[@]}"; do check "a new plugin passes verify as it stands: $kind" new_plugin_verifies "$kind"; done
 check "one wrong line in the kernel of a new plugin is caught" wrong_line_is_caught
+if [[ $("$compiler" -print-file-name=libasan.so) == /* ]]; then
+    check "the address sanitizer watches a new plugin that was built with it" sanitizer_watches
+else
+    skip "the address sanitizer watches a new plugin that was built with it" "$compiler has no libasan.so"
+fi
 check "a new plugin is signed, and its signature checked" new_plugin_is_signed
 check "a new plugin is installed, planned, compared and removed" new_plugin_is_used
 finish

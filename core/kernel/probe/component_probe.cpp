@@ -70,8 +70,8 @@ private:
         return verdict;
     }
 
-    // Served if any formula of the kind is, in any form; if none is, the reasons are those of the formula that
-    // has the fewest.
+    // Served if any formula of the kind is, in any form; if none is, the reasons are those of the formula
+    // that has the fewest.
     SupportCell ask(Device device, DType dtype) const {
         const Kind kind = component_.manifest->kind;
         const HostInfo& host = device == Device::cuda ? hosts_.cuda : hosts_.here;

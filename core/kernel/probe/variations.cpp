@@ -1,4 +1,5 @@
-// Which requests beside the standard ones a component is asked for. To add one: a line in its kind's function.
+// Which requests beside the standard ones a component is asked for. To add one: a line in its kind's
+// function.
 #include <string>
 #include <string_view>
 #include <utility>

@@ -40,7 +40,7 @@ Parts<OptimizerRequest> parts_of(const OptimizerRequest& r) {
             {"clip", r.clip, [](auto& q) { q.clip = false; }}};
 }
 
-// Pages are put together into a padded batch, whose rows are of several lengths, each ending with its queries.
+// Pages are put together into a padded batch, whose rows are of several lengths and end with their queries.
 Parts<AttentionRequest> parts_of(const AttentionRequest& r) {
     return {{"pages", r.paged_cache && r.layout == Layout::padded, [](auto& q) {
                  q.paged_cache = false;

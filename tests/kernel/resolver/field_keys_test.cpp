@@ -1,5 +1,5 @@
-// Which keys of the configuration a refused field follows from. To add one: a line in field_keys.cpp, whose key
-// the last test finds in the schema.
+// Which keys of the configuration a refused field follows from. To add one: a line in field_keys.cpp, whose
+// key the last test finds in the schema.
 #include "fakes.h"
 
 #include <set>

@@ -44,7 +44,7 @@ struct DeviceSupport {
 };
 // "float32, bfloat16 (layer_norm, rms_norm)"; empty if nothing is.
 std::string served_text(const DeviceSupport& device);
-// What else it serves there, one thing changed at a time, a line for each set of dtypes that it is the same for.
+// What else it serves there, one thing changed at a time: a line for the dtypes that it is the same for.
 std::vector<std::string> around_lines(const DeviceSupport& device);
 std::vector<DeviceSupport> support_of(const loader::ComponentProbe& probe);
 

@@ -80,19 +80,15 @@ TEST_CASE("the doctor shows the search path in order and what each component ser
 TEST_CASE("the doctor shows layouts, masks, dropout and what else a component serves") {
     const auto text = run({"plugins", "doctor"}).out;
     INFO(text);
-    const auto has = [&](const std::string& component, const std::string& line) {
-        const auto at = text.find("  " + component + "\n");
-        REQUIRE(at != std::string::npos);
-        const auto end = text.find("\n  ", text.find("cpu: ", at) + 1);
-        CHECK_THAT(text.substr(end, text.find("\n    cuda", at) - end), contains(line));
-    };
-    has("attention naive",
-        "      layout all; masks all; also dropout, needs_grad, grouped heads, paged_cache, query_offsets, "
-        "custom_scale, want_lse\n");
-    has("attention torch",
-        "      layout all; masks all but soft_cap; also dropout, needs_grad, grouped heads, query_offsets, "
-        "custom_scale, want_lse\n");
-    has("normalization naive", "      also input_bias, residual, dropout, needs_grad\n");
+    CHECK_THAT(text, contains("  attention naive\n    cpu: float32, bfloat16, float16, float64\n"
+                              "      layout all; masks all; also dropout, needs_grad, grouped heads, "
+                              "paged_cache, query_offsets, custom_scale, want_lse\n"));
+    CHECK_THAT(text, contains("  attention torch\n    cpu: float32, bfloat16, float16, float64\n"
+                              "      layout all; masks all but soft_cap; also dropout, needs_grad, grouped "
+                              "heads, query_offsets, custom_scale, want_lse\n"));
+    CHECK_THAT(text, contains("  normalization naive\n    cpu: float32, bfloat16, float16, float64 "
+                              "(layer_norm, rms_norm)\n"
+                              "      also input_bias, residual, dropout, needs_grad\n"));
     // aten is of packed sequences alone, on a device: as on the described host where there is none.
     const auto json = run_json({"plugins", "doctor"});
     const auto& components = plugin(json, "aten").at("probe").at("components");
@@ -106,7 +102,8 @@ TEST_CASE("the doctor shows layouts, masks, dropout and what else a component se
         CHECK(cell.at("device") == "cuda");
         CHECK(cell.at("values").at(0) ==
               nlohmann::json({{"field", "layout"}, {"served", {"packed"}}, {"refused", {"padded"}}}));
-        CHECK(cell.at("values").at(1).at("served") == nlohmann::json({"causal", "documents", "sliding_window"}));
+        CHECK(cell.at("values").at(1).at("served") ==
+              nlohmann::json({"causal", "documents", "sliding_window"}));
         CHECK(cell.at("values").at(1).at("refused").size() == 6);
     }
 }

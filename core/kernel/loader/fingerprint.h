@@ -18,8 +18,8 @@ namespace switchyard::loader {
 
 using Fingerprint = std::map<std::string, std::string, std::less<>>;
 
-// Key of a host in which the address sanitizer was there from the start, though the program was built without:
-// plugins that were built with it fit.
+// Key of a host in which the address sanitizer was there from the start, though the program was built
+// without: plugins that were built with it fit.
 inline constexpr std::string_view sanitizer_runs = "address_sanitizer_runs";
 
 // nullopt if a line is not key=value, or a key comes twice.

@@ -48,8 +48,12 @@ std::vector<ShadowRow> read_shadow(const Json& json) {
         if (rows.size() == most_rows) break;
         const auto& faults = member(one, "faults");
         const auto& first = member(faults, "first");
-        ShadowRow row{text_of(one, "slot"), text_of(one, "layers"), text_of(one, "trusted"),
-                      text_of(one, "candidate"), text_of(one, "dropout") == "off"};
+        ShadowRow row;
+        row.slot = text_of(one, "slot");
+        row.layers = text_of(one, "layers");
+        row.trusted = text_of(one, "trusted");
+        row.candidate = text_of(one, "candidate");
+        row.without_dropout = text_of(one, "dropout") == "off";
         row.calls = number_of(one, "calls").value_or(0.0);
         row.steps = number_of(one, "steps").value_or(0.0);
         row.faulty_calls = number_of(faults, "calls").value_or(0.0);

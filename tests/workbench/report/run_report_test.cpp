@@ -214,7 +214,7 @@ TEST_CASE("a report shows what candidates did beside the components that trained
     const auto html = report_of(folder);
     CHECK(unbalanced(html).empty());
     for (const char* text : {"<h2>Shadows</h2>", "1.5e-7, at most 3.2e-6", "&lt;b&gt;no&lt;/b&gt; room",
-                             "0.75 [0.50, 1.25]", "18 *", "without dropout"})
+                             "0.750 [0.500, 1.25]", "18 *", "without dropout"})
         CHECK_THAT(html, contains(text));
     CHECK_THAT(html, !contains("<b>no</b>"));
     for (const std::string nothing : {"[]", "null", "7", R"({"slot": 1})"}) {

@@ -14,7 +14,7 @@ constexpr std::size_t most_rows = 150;
 std::string place_of(const Json& at) {
     std::string text;
     const auto step = number_of(at, "step");
-    if (step) text = "step " + page_number(*step);
+    if (step) text = "step " + page_number(*step, 1);
     for (const char* key : {"layer", "tensor"})
         if (const auto more = text_of(at, key); !more.empty()) text += (text.empty() ? "" : ", ") + more;
     return text;
@@ -36,7 +36,7 @@ std::string drift_cell(const std::optional<ShadowDrift>& drift) {
 
 std::string faults_cell(const ShadowRow& row) {
     if (row.faulty_calls <= 0.0) return "none";
-    return page_number(row.faulty_calls) + ": " + escape(breakable(shortened(row.first_fault, 300)));
+    return page_number(row.faulty_calls, 1) + ": " + escape(breakable(shortened(row.first_fault, 300)));
 }
 
 }  // namespace
@@ -48,8 +48,12 @@ std::vector<ShadowRow> read_shadow(const Json& json) {
         if (rows.size() == most_rows) break;
         const auto& faults = member(one, "faults");
         const auto& first = member(faults, "first");
-        ShadowRow row{text_of(one, "slot"), text_of(one, "layers"), text_of(one, "trusted"),
-                      text_of(one, "candidate"), text_of(one, "dropout") == "off"};
+        ShadowRow row;
+        row.slot = text_of(one, "slot");
+        row.layers = text_of(one, "layers");
+        row.trusted = text_of(one, "trusted");
+        row.candidate = text_of(one, "candidate");
+        row.without_dropout = text_of(one, "dropout") == "off";
         row.calls = number_of(one, "calls").value_or(0.0);
         row.steps = number_of(one, "steps").value_or(0.0);
         row.faulty_calls = number_of(faults, "calls").value_or(0.0);
@@ -78,8 +82,9 @@ std::string shadow_section(const RunRecord& run) {
     for (const auto& row : run.summary->shadow) {
         without_dropout = without_dropout || row.without_dropout;
         table.row({escape(breakable(row.slot + ", " + row.layers)), escape(breakable(row.candidate)),
-                   escape(breakable(row.trusted)), page_number(row.calls) + (row.without_dropout ? " *" : ""),
-                   drift_cell(row.outputs), drift_cell(row.gradients),
+                   escape(breakable(row.trusted)),
+                   page_number(row.calls, 1) + (row.without_dropout ? " *" : ""), drift_cell(row.outputs),
+                   drift_cell(row.gradients),
                    row.time_ratio ? base::interval_text(*row.time_ratio) : std::string(), faults_cell(row)});
     }
     return "<section>\n<h2>Shadows</h2>\n<p>Candidates that were called with what the trusted components "

@@ -199,6 +199,32 @@ TEST_CASE("a report of several ranks shows sums beside backward") {
                contains("24 more sums") && contains(">sum 40</text>") && !contains(">sum 16<"));
 }
 
+TEST_CASE("a report shows what candidates did beside the components that trained") {
+    const auto folder = make_run();
+    const auto write_shadow = [&](const std::string& shadow) {
+        write(folder / "summary.json", R"({"status": "finished", "steps": 4, "shadow": )" + shadow + "}");
+    };
+    write_shadow(
+        R"([{"slot": "attention", "layers": "encoder.0-5", "trusted": "torch/torch", "candidate": "mine/mine",
+             "dropout": "off", "steps": 3, "calls": 18,
+             "faults": {"calls": 2, "first": {"step": 1, "layer": "encoder.0", "text": "<b>no</b> room"}},
+             "outputs": {"calls": 16, "median": 1.5e-7, "largest": 3.25e-6, "step": 3, "layer": "encoder.5",
+                         "tensor": "out"},
+             "gradients": null, "time_ratio": {"median": 0.75, "low": 0.5, "high": 1.25}}])");
+    const auto html = report_of(folder);
+    CHECK(unbalanced(html).empty());
+    for (const char* text : {"<h2>Shadows</h2>", "1.5e-7, at most 3.2e-6", "&lt;b&gt;no&lt;/b&gt; room",
+                             "0.750 [0.500, 1.25]", "18 *", "without dropout"})
+        CHECK_THAT(html, contains(text));
+    CHECK_THAT(html, !contains("<b>no</b>"));
+    for (const std::string nothing : {"[]", "null", "7", R"({"slot": 1})"}) {
+        write_shadow(nothing);
+        CHECK_THAT(report_of(folder), !contains("Shadows"));
+    }
+    write_shadow(R"([{}, 7, {"outputs": {"median": "x"}, "faults": []}])");  // of nothing that is known
+    CHECK(unbalanced(report_of(folder)).empty());
+}
+
 TEST_CASE("a report tells what an evaluation has of its task, and not of each label") {
     const auto folder = make_run();
     write(folder / "summary.json",

@@ -125,7 +125,7 @@ TEST_CASE("fused and 8-bit kernels serve a device, on a host that has one") {
     ActivationRequest activation;
     LossRequest loss;
     OptimizerRequest optimizer;
-    const std::string lacking = "device: expected cpu, or cuda on a host that has such a device, got cuda\n";
+    const std::string lacking = "device: expected cpu, or cuda on a host that has such a device, got cuda";
     const auto check = [&](const std::string& plugin, Kind kind, Request& request) {
         request.device = Device::cuda;
         INFO(plugin << " " << name(kind));

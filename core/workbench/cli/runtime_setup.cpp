@@ -33,8 +33,8 @@ namespace {
 
 }  // namespace
 
-void load_device(Device device) {
-    if (device == Device::cpu) return;
+void load_device(const HostInfo& host, Device device) {
+    if (host.first(device) == nullptr) return;
     if (const auto error = machine::load_libtorch_cuda(); !error.empty()) throw Failure(error);
 }
 

@@ -1,6 +1,7 @@
 // What [runtime] says, done to this process.
 #pragma once
 
+#include <switchyard/interfaces/host_info.h>
 #include "core/kernel/config/run_config.h"
 
 namespace switchyard::cli {
@@ -13,8 +14,9 @@ enum class Restart { allowed, refused };
 // standard input or printed.
 void set_up_runtime(const config::RuntimeConfig& runtime, Restart restart = Restart::allowed);
 
-// Opens LibTorch's library of the device, before LibTorch is first asked for a tensor there. Throws Failure.
-void load_device(Device device);
+// Opens LibTorch's library of the device, before LibTorch is first asked for a tensor there; nothing on a host
+// that has no such device. Throws Failure.
+void load_device(const HostInfo& host, Device device);
 
 // Only that, for a process that talks to others before the rest can be set up.
 void begin_anew_to_spin(const config::RuntimeConfig& runtime);

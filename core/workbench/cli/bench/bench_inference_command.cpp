@@ -110,7 +110,7 @@ public:
           facts_(load_job(job_, host_).config),
           operation_(operation_of(facts_, options.workloads)),
           workloads_(list_workloads(options.workloads, facts_, operation_)) {
-        if (host_.first(facts_.run.device) != nullptr) load_device(facts_.run.device);
+        load_device(host_, facts_.run.device);
         imply_batches(workloads_, facts_, job_);
         checked_ = check_arms(
             {job_, options.written, operation_, options.force,

@@ -43,7 +43,7 @@ public:
           job_(load_job(command.job, host_)),
           registry_(std::move(job_.records)) {
         set_up_runtime(job_.config.runtime);
-        if (host_.first(job_.config.run.device) != nullptr) load_device(job_.config.run.device);
+        load_device(host_, job_.config.run.device);
         job_.config.distributed.part = {0, job_.config.mesh.tensor};  // what each rank runs
         job_.config.distributed.stage = {0, job_.config.mesh.pipeline};
     }

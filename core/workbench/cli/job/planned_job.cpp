@@ -46,7 +46,7 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
         std::cerr << ("warning: runtime.threads: " + std::to_string(runtime.threads) +
                       " threads compete for the " + std::to_string(planned->host.cores) +
                       " cores that this process may use\n");
-    if (planned->host.first(planned->config.run.device) != nullptr) load_device(planned->config.run.device);
+    load_device(planned->host, planned->config.run.device);
     planned->registry = std::make_unique<runtime::Registry>(std::move(job.records));
     const auto layout =
         decide_layout(planned->config, *planned->registry, planned->host, plan.missing, plan.recorded);

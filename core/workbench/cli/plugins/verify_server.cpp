@@ -62,7 +62,7 @@ private:
     void verify(const VerifyPart& part) {
         const auto host = machine::this_host(machine::Look::with_devices);
         auto options = conformance_options(part.request);
-        load_device(options.device);
+        load_device(host, options.device);
         options.first = part.first;
         options.before_case = [this](std::int64_t number, const std::string& name,
                                      const conformance::Report& report) {

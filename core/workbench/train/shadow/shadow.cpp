@@ -21,50 +21,45 @@ struct Shadow::Slot {
 
 namespace {
 
+// What kinds with dropout have in common.
+template <class InputsOfKind, class ParamsOfKind>
+struct WithDropout {
+    using Inputs = InputsOfKind;
+    using Params = ParamsOfKind;
+    static Params call_params(const Params& params) { return params; }
+    static bool may_overwrite(const Inputs&, const Params&) { return false; }
+    static void drop_nothing(Params& params) { params.dropout = {}; }
+};
+
 // What is to be known of a kind here: names and places of its tensors, in their order.
-struct AttentionTraits {
+struct AttentionTraits : WithDropout<AttentionInputs, AttentionParams> {
     using Op = runtime::AttentionOp;
-    using Inputs = AttentionInputs;
-    using Params = AttentionParams;
     using Outputs = AttentionOutputs;
     static constexpr std::array inputs{"q", "k", "v", "relative_bias", "dense_bias"};
     static constexpr std::array outputs{"out", "lse"};
     static TensorList list(const Inputs& in) { return {in.q, in.k, in.v, in.relative_bias, in.dense_bias}; }
     static Inputs inputs_of(const TensorList& l) { return {l[0], l[1], l[2], l[3], l[4]}; }
     static TensorList list(const Outputs& made) { return {made.out, made.lse}; }
-    static Params call_params(const Params& params) { return params; }
-    static bool may_overwrite(const Inputs&, const Params&) { return false; }
-    static void drop_nothing(Params& params) { params.dropout = {}; }
 };
 
-struct NormalizationTraits {
+struct NormalizationTraits : WithDropout<NormalizationInputs, NormalizationParams> {
     using Op = runtime::NormalizationOp;
-    using Inputs = NormalizationInputs;
-    using Params = NormalizationParams;
     using Outputs = NormalizationOutputs;
     static constexpr std::array inputs{"x", "bias", "residual", "weight", "beta"};
     static constexpr std::array outputs{"y", "sum"};
     static TensorList list(const Inputs& in) { return {in.x, in.bias, in.residual, in.weight, in.beta}; }
     static Inputs inputs_of(const TensorList& l) { return {l[0], l[1], l[2], l[3], l[4]}; }
     static TensorList list(const Outputs& made) { return {made.y, made.sum}; }
-    static Params call_params(const Params& params) { return params; }
-    static bool may_overwrite(const Inputs&, const Params&) { return false; }
-    static void drop_nothing(Params& params) { params.dropout = {}; }
 };
 
-struct ActivationTraits {
+struct ActivationTraits : WithDropout<ActivationInputs, ActivationParams> {
     using Op = runtime::ActivationOp;
-    using Inputs = ActivationInputs;
-    using Params = ActivationParams;
     using Outputs = at::Tensor;
     static constexpr std::array inputs{"x", "bias"};
     static constexpr std::array outputs{"y"};
     static TensorList list(const Inputs& in) { return {in.x, in.bias}; }
     static Inputs inputs_of(const TensorList& l) { return {l[0], l[1]}; }
     static TensorList list(const Outputs& made) { return {made}; }
-    static Params call_params(const Params& params) { return params; }
-    static bool may_overwrite(const Inputs&, const Params&) { return false; }
-    static void drop_nothing(Params& params) { params.dropout = {}; }
 };
 
 struct LinearTraits {

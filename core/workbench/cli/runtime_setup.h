@@ -14,8 +14,8 @@ enum class Restart { allowed, refused };
 // standard input or printed.
 void set_up_runtime(const config::RuntimeConfig& runtime, Restart restart = Restart::allowed);
 
-// Opens LibTorch's library of the device, before LibTorch is first asked for a tensor there; nothing on a host
-// that has no such device. Throws Failure.
+// Opens LibTorch's library of the device, before LibTorch is first asked for a tensor there; nothing on a
+// host that has no such device. Throws Failure.
 void load_device(const HostInfo& host, Device device);
 
 // Only that, for a process that talks to others before the rest can be set up.

@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include <switchyard/interfaces/request.h>
+#include <switchyard/interfaces/verdict.h>
 #include "core/kernel/resolver/request_fields.h"
 
 #include <switchyard_test.h>

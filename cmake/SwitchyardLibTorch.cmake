@@ -24,9 +24,14 @@ function(switchyard_find_libtorch result)
     endif()
   endforeach()
   list(JOIN candidates "\n  " looked)
+  set(what_to_do "Name a LibTorch ${SWITCHYARD_LIBTORCH_MINIMUM} or newer with -DCMAKE_PREFIX_PATH=/path/to/libtorch")
+  if(PROJECT_NAME STREQUAL "Switchyard")
+    string(APPEND what_to_do ", or run `./dev setup`.")
+  else()
+    string(APPEND what_to_do " or the environment variable SWITCHYARD_LIBTORCH.")
+  endif()
   message(FATAL_ERROR "LibTorch was not found. Looked for lib/libtorch_cpu.so and include/ATen in\n  ${looked}\n"
-    "Run `./dev setup`, or name a LibTorch ${SWITCHYARD_LIBTORCH_MINIMUM} or newer with "
-    "-DCMAKE_PREFIX_PATH=/path/to/libtorch.")
+    "${what_to_do}")
 endfunction()
 
 function(switchyard_libtorch_version root result)

@@ -44,9 +44,66 @@ is_used() {
     [[ -e $prefix/share/doc/switchyard/README.md && -e $prefix/share/doc/switchyard/examples/plugin ]] || fail "README or examples are not there"
 }
 
+# This machine's files below a layer of their own, in which sources, build and what the test has made are not there: what
+# runs in it has the packages alone. COMMAND runs in it as root, with $1 the .deb, $2 the .tar.gz, $3 LibTorch.
+in_a_clean_root() {
+    unshare --mount --pid --fork bash -euc '
+        layer=$1 packages=$2 libtorch=$3 command=$4
+        shift 4
+        mount -t tmpfs layer "$layer"
+        mkdir "$layer"/{new,work,root} && mount -t overlay layer -o "lowerdir=/,upperdir=$layer/new,workdir=$layer/work" "$layer/root"
+        root=$layer/root
+        mount --bind /dev "$root/dev" && mount -t proc proc "$root/proc"
+        mkdir -p "$root/mnt/packages" "$root/mnt/libtorch"
+        mount --bind -o ro "$packages" "$root/mnt/packages" && mount --bind -o ro "$libtorch" "$root/mnt/libtorch"
+        for hidden in "$@" /tmp /root /home; do
+            if [[ -d $root$hidden ]]; then mount -t tmpfs hidden "$root$hidden"; fi
+        done
+        exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root bash -euc "$command"' \
+        in_a_clean_root "$TMPDIR/layer" "$packages" "$libtorch" "$1" "$SWITCHYARD_TEST_SOURCE_DIR" "$build"
+}
+
+can_have_a_clean_root() {
+    mkdir -p "$TMPDIR/layer" && command -v unshare >/dev/null && in_a_clean_root true 2>"$TMPDIR/why_not"
+}
+
+# As the README says it of a package: installed, LibTorch put where it is looked for, and used in an empty folder.
+uses_it='
+    cd "$(mktemp -d)"
+    printf "text\tlabel\n" >films.tsv
+    for i in $(seq 40); do printf "good film $i\tgood\nbad film $i\tbad\n"; done >>films.tsv
+    switchyard init films.tsv --out films.toml
+    switchyard train films.toml --run first --set train.steps=2 --set runtime.auto=priority
+    printf "good film\n" >more.txt
+    switchyard predict first more.txt
+    switchyard plugins new mine --kind normalization
+    cd mine
+    cmake --preset release -DCMAKE_PREFIX_PATH="$PREFIX" -G Ninja
+    cmake --build --preset release
+    switchyard plugins verify build/libmine.so --drawn 3 --filter /drawn/'
+
+deb_is_installed_in_a_clean_root() {
+    in_a_clean_root 'dpkg -i /mnt/packages/*.deb && export PREFIX=/usr SWITCHYARD_LIBTORCH=/mnt/libtorch'"$uses_it" \
+        >"$TMPDIR/out" 2>&1 </dev/null || fail "$(cat "$TMPDIR/out")"
+    expect_text "$TMPDIR/out" "no faults in what ran"
+}
+
+archive_is_unpacked_in_a_clean_root() {
+    in_a_clean_root 'mkdir /opt/switchyard && tar -xzf /mnt/packages/*.tar.gz -C /opt/switchyard --strip-components=1
+        ln -s /mnt/libtorch /opt/switchyard/lib/switchyard/libtorch && export PREFIX=/opt/switchyard PATH=/opt/switchyard/bin:$PATH'"$uses_it" \
+        >"$TMPDIR/out" 2>&1 </dev/null || fail "$(cat "$TMPDIR/out")"
+    expect_text "$TMPDIR/out" "no faults in what ran"
+}
+
 command -v dpkg-deb >/dev/null || { skip "packages are made and used" "there is no dpkg"; finish; }
 check "cpack makes a .tar.gz and a .deb" both_are_made
 check "the .deb names the packages that it needs" deb_names_what_it_needs
 check "the .tar.gz is used where it was unpacked" is_used "$TMPDIR/unpacked"
 check "the .deb is used" is_used "$TMPDIR/root/usr"
+if can_have_a_clean_root; then
+    check "the .deb is installed in a clean root, trains, and builds a plugin" deb_is_installed_in_a_clean_root
+    check "so is the .tar.gz" archive_is_unpacked_in_a_clean_root
+else
+    skip "packages are installed in a clean root" "no root of its own can be had here: $(tail -n 1 "$TMPDIR/why_not")"
+fi
 finish

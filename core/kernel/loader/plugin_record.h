@@ -51,6 +51,13 @@ enum class Verification : std::uint8_t {
     own,         // it comes with this program
     passed,      // of this content, for this version of the host
     unverified,  // it did not run, or found faults
+    passed_use,  // in the use at hand, as `verify --config` ran it; not all that the component claims
+};
+
+// One use of a component that a run of conformance looked at: resolver::use_in_words.
+struct VerifiedUse {
+    std::string use;
+    bool passed = false;
 };
 
 // What Gate::trust says of one component, where it passed the plugin.
@@ -58,6 +65,7 @@ struct ComponentTrust {
     Kind kind = Kind::attention;
     std::string id;
     Verification verification = Verification::unknown;
+    std::vector<VerifiedUse> uses;
     std::optional<GateOutcome> refusal;  // why it must not be used, although other components may
 };
 
@@ -97,6 +105,6 @@ inline constexpr std::array<std::string_view, 12> names<loader::Gate>{
     "path",         "manifest", "disabled", "duplicate", "fingerprint", "architecture",
     "cpu_features", "trust",    "probe",    "load",      "descriptor",  "init"};
 template <>
-inline constexpr std::array<std::string_view, 4> names<loader::Verification>{"unknown", "own", "passed",
-                                                                             "unverified"};
+inline constexpr std::array<std::string_view, 5> names<loader::Verification>{"unknown", "own", "passed",
+                                                                             "unverified", "passed_use"};
 }  // namespace switchyard

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/resolver/plan_json.h"
+#include "core/kernel/resolver/request_fields.h"
+
 namespace switchyard::resolver {
 namespace {
 
@@ -30,6 +35,13 @@ std::vector<std::string> single_slots(std::string_view slot) {
 
 std::string SlotUse::key() const {
     return std::string(name(kind)) + (shadow ? ".shadow.backend" : ".backend");
+}
+
+std::string use_in_words(Kind kind, const Chosen& chosen) {
+    auto text = in_words(kind, *chosen.request);
+    if (!chosen.variant.empty()) text += ", variant " + chosen.variant;
+    if (!chosen.options.values().empty()) text += ", options " + to_json(chosen.options).dump();
+    return text;
 }
 
 std::vector<std::string> Plan::unverified() const {

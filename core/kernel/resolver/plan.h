@@ -41,7 +41,8 @@ struct Candidate {
     bool usable = true;
     Reason obstacle{};  // if not usable: the gate that it failed
     loader::Verification verification = loader::Verification::unknown;
-    Supports supports;  // if usable; never throws
+    Supports supports;                        // if usable; never throws
+    std::vector<loader::VerifiedUse> uses{};  // that a run of conformance looked at
 
     // "plugin/component", as it can be written in the configuration.
     std::string full_name() const { return plugin + "/" + manifest.id; }
@@ -121,6 +122,10 @@ std::vector<std::string> single_slots(std::string_view slot);
 // "flash/flash", "torch/torch@math" where a variant was asked for.
 std::string full_name(const Chosen& chosen);
 std::string full_name(const CandidateOutcome& outcome);
+
+// What a component was chosen for, with its variant and options, in one line: what a run of conformance of
+// this use is remembered under. `kind`: the component's.
+std::string use_in_words(Kind kind, const Chosen& chosen);
 
 struct Plan {
     HostInfo host;

@@ -198,6 +198,19 @@ private:
                              candidate.manifest.accuracy,
                              candidate.manifest.accuracy_bound,
                              candidate.verification};
+        row_.chosen->verification = verification_of(candidate, *row_.chosen);
+    }
+
+    // What a run found out about this very use goes before what one of all claims did.
+    loader::Verification verification_of(const Candidate& candidate, const Chosen& chosen) const {
+        if (candidate.uses.empty() || candidate.verification == loader::Verification::own)
+            return candidate.verification;
+        const auto use = use_in_words(use_.kind, chosen);
+        const auto found = std::ranges::find(candidate.uses, use, &loader::VerifiedUse::use);
+        if (found == candidate.uses.end()) return candidate.verification;
+        if (!found->passed) return loader::Verification::unverified;
+        return candidate.verification == loader::Verification::passed ? loader::Verification::passed
+                                                                      : loader::Verification::passed_use;
     }
 
     const Answer* answer_of(const Candidate& candidate) const {

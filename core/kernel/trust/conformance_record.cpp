@@ -21,14 +21,15 @@ namespace {
 
 constexpr int record_format = 1;
 
-bool is_same(const ComponentOutcome& a, Kind kind, std::string_view id, Device device) {
-    return a.kind == kind && a.id == id && a.device == device;
+bool is_same(const ComponentOutcome& a, Kind kind, std::string_view id, Device device, std::string_view use) {
+    return a.kind == kind && a.id == id && a.device == device && a.use == use;
 }
 
 Json json_of(const ComponentOutcome& one) {
     return {{"kind", std::string(name(one.kind))},
             {"id", one.id},
             {"device", std::string(name(one.device))},
+            {"use", one.use},
             {"outcome", one.passed ? "passed" : "failed"},
             {"cases", one.cases},
             {"drawn", one.drawn},
@@ -58,6 +59,7 @@ ComponentOutcome outcome_of(const Json& json) {
     one.kind = needed_name<Kind>(json, "kind");
     one.id = base::needed_text(json, "id");
     one.device = needed_name<Device>(json, "device");
+    one.use = base::needed_text(json, "use");
     const auto outcome = base::needed_text(json, "outcome");
     if (outcome != "passed" && outcome != "failed")
         throw InputError("\"outcome\" is \"" + base::quoted(outcome) + "\"; expected passed or failed");
@@ -74,7 +76,7 @@ ComponentOutcome outcome_of(const Json& json) {
 
 const ComponentOutcome* ConformanceRecord::find(Kind kind, std::string_view id, Device device) const {
     const auto found = std::find_if(components.begin(), components.end(),
-                                    [&](const auto& one) { return is_same(one, kind, id, device); });
+                                    [&](const auto& one) { return is_same(one, kind, id, device, ""); });
     return found == components.end() ? nullptr : &*found;
 }
 
@@ -115,7 +117,7 @@ ConformanceRecord read_record(const std::string& text, const std::string& file) 
 
 void add_outcome(ConformanceRecord& record, const ComponentOutcome& outcome) {
     const auto known = std::find_if(record.components.begin(), record.components.end(), [&](const auto& one) {
-        return is_same(one, outcome.kind, outcome.id, outcome.device);
+        return is_same(one, outcome.kind, outcome.id, outcome.device, outcome.use);
     });
     if (known == record.components.end()) {
         record.components.push_back(outcome);

@@ -28,6 +28,8 @@ struct ComponentOutcome {
     std::int64_t failed = 0;  // of these with a fault
     std::uint64_t seed = 0;   // of the drawn ones
     std::string fault;        // the first: "wrong_output in ...: ..."; empty if passed
+    // Of a configuration, what it uses (resolver::use_in_words); empty: all that the component claims.
+    std::string use{};
 };
 
 struct ConformanceRecord {
@@ -36,6 +38,7 @@ struct ConformanceRecord {
     std::string host;  // host_version()
     std::vector<ComponentOutcome> components;
 
+    // Of all that the component claims; nullptr where it was not run.
     const ComponentOutcome* find(Kind kind, std::string_view id, Device device) const;
 };
 

@@ -108,8 +108,15 @@ GateOutcome not_conformant(const PluginRecord& record, const ComponentManifest& 
 
 loader::ComponentTrust trust_in(const Demands& demands, const PluginRecord& record, Judgement& judgement,
                                 const ComponentManifest& component) {
-    loader::ComponentTrust trust{component.kind, component.id, Verification::own, std::nullopt};
+    loader::ComponentTrust trust{component.kind, component.id, Verification::own, {}, std::nullopt};
     if (judgement.own()) return trust;
+    if (const auto& known = judgement.record().record) {
+        for (const auto& one : known->components) {
+            if (one.kind == component.kind && one.id == component.id && one.device == demands.device &&
+                !one.use.empty())
+                trust.uses.push_back({one.use, one.passed});
+        }
+    }
     const auto* const outcome = judgement.outcome(component);
     const bool passed = outcome != nullptr && outcome->passed;
     trust.verification = passed ? Verification::passed : Verification::unverified;

@@ -195,7 +195,10 @@ std::vector<resolver::Candidate> candidates(runtime::Registry& registry) {
             const auto* const trust = record.trust_of(component.kind, component.id);
             const bool trusted = trust == nullptr || !trust->refusal;
             candidate.usable = failure == nullptr && fault.empty() && trusted;
-            if (trust != nullptr) candidate.verification = trust->verification;
+            if (trust != nullptr) {
+                candidate.verification = trust->verification;
+                candidate.uses = trust->uses;
+            }
             if (failure != nullptr)
                 candidate.obstacle = obstacle_of(*failure);
             else if (!trusted)

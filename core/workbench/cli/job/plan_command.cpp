@@ -142,9 +142,7 @@ int plan(const PlanCommand& options) {
     const auto tokenizer =
         data::tokenizer_line(data::find_tokenizer(job.config.data, job.config.train.weights));
     if (!tokenizer.empty()) std::cout << "\ntokenizer: " << base::printable(tokenizer) << '\n';
-    if (const auto names = plan.unverified(); !names.empty())
-        std::cout << "\nunverified: " << joined(names)
-                  << "; `switchyard plugins verify` runs a plugin against the reference\n";
+    if (const auto text = unverified_text(plan); !text.empty()) std::cout << '\n' << text;
     if (is_unmeasured(plan))
         std::cout << "\n`switchyard tune " << options.job.config << "` measures what auto chooses from\n";
     if (!options.save.empty()) std::cout << "\nsaved in " << options.save << '\n';

@@ -213,6 +213,14 @@ std::string plan_problems(const resolver::Plan& plan) {
     return text;
 }
 
+std::string unverified_text(const resolver::Plan& plan) {
+    const auto names = plan.unverified();
+    if (names.empty()) return "";
+    return "unverified: " + joined(names) +
+           "; `switchyard plugins verify` runs a plugin against the reference, with --config what a "
+           "configuration uses of it\n";
+}
+
 std::string plan_warnings(const resolver::Plan& plan) {
     std::string text;
     for (const auto& row : plan.rows) {

@@ -18,6 +18,9 @@ base::Text plan_text(const resolver::Plan& plan, bool verbose);
 // What could not be served, for stderr, with the place in the configuration; empty if the plan is ok.
 std::string plan_problems(const resolver::Plan& plan);
 
+// Which chosen components no run of conformance has passed for, in one line; empty: there is none.
+std::string unverified_text(const resolver::Plan& plan);
+
 // What is likely not what is wanted, a line each, for stderr.
 std::string plan_warnings(const resolver::Plan& plan);
 

@@ -23,6 +23,9 @@ namespace switchyard::cli {
 // of its own has another one.
 inline constexpr int all_cases_ran = 73;
 
+// That are drawn of each request of a configuration, unless --drawn says otherwise.
+inline constexpr std::int64_t cases_of_a_request = 12;
+
 struct VerifyRequest {
     std::string plugin;     // a name or a path; empty: all plugins
     std::string component;  // of --component

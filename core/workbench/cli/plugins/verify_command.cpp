@@ -28,8 +28,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t cases_of_a_request = 12;
-
 struct VerifyCommand {
     VerifyRequest request;
     std::optional<std::uint64_t> seed;  // of the drawn cases; none: a new one in each run
@@ -129,13 +127,18 @@ private:
                           (request_.plugin.empty() ? "" : "plugin " + request_.plugin + " ") +
                           (request_.component.empty() ? "" : "component " + request_.component) +
                           "; `switchyard plan " + request_.job.config + "` shows what it chose");
+        record_.emplace(request_, "", std::vector<loader::PluginRecord>());
         stop_.note();
         for (std::size_t i = 0; i < parts.size() && !stop_; ++i) {
             const auto& part = parts[i];
             VerifiedComponent found{{}, part.kind, part.id, part.plugin, part.options, "", part.uses};
             found.verified = client_.run({request_, part.name(), std::string(name(part.kind)), 0, i});
-            take(found, part.plugin);
+            if (take(found, part.plugin)) tell(record_->note(part, found.verified.report));
         }
+    }
+
+    void tell(const std::string& text) const {
+        if (prints() && !text.empty()) std::cout << text << '\n';
     }
 
     void verify(const loader::PluginRecord& record) {
@@ -148,8 +151,7 @@ private:
                 verify(record, component);
         }
         if (stop_) return;
-        const auto told = record_->end(record);
-        if (prints() && !told.empty()) std::cout << told << '\n';
+        tell(record_->end(record));
     }
 
     void refuse(const std::string& plugin, const std::string& text, const loader::GateOutcome& gate) {

@@ -18,6 +18,7 @@ PlannedPart part_of(const resolver::PlanRow& row) {
     part.options = row.chosen->options;
     part.version = row.chosen->version;
     part.content_hash = row.chosen->content_hash;
+    part.library_path = row.chosen->library_path;
     return part;
 }
 
@@ -36,6 +37,7 @@ void add_request(PlannedPart& part, const resolver::PlanRow& row) {
     }
     part.requests.push_back(asked);
     part.uses.push_back(use);
+    part.words.push_back(resolver::use_in_words(part.kind, *row.chosen));
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ struct PlannedPart {
     Options options;
     std::vector<std::shared_ptr<const Request>> requests;  // each once
     std::vector<std::string> uses;                         // "encoder.0-5, train", one a request
-    std::string version, content_hash;
+    std::vector<std::string> words;                        // resolver::use_in_words, one a request
+    std::string version, content_hash, library_path;
 
     std::string name() const { return plugin + "/" + id + (variant.empty() ? "" : "@" + variant); }
 };

@@ -17,11 +17,10 @@ constexpr std::size_t longest_fault = 500;
 
 // Why a run without faults does not prove a component; empty: it does.
 std::string why_no_proof(const VerifyRequest& request) {
-    if (!request.job.config.empty()) return "--config runs the cases of one job";
     if (!request.filter.empty()) return "--filter leaves cases out";
     if (!request.dtypes.empty()) return "--dtype leaves dtypes out";
     if (!request.given.empty()) return "--option runs other options than the default ones";
-    const auto least = VerifyRequest().drawn;
+    const auto least = request.job.config.empty() ? VerifyRequest().drawn : cases_of_a_request;
     return request.drawn < least ? "--drawn is below " + std::to_string(least) : "";
 }
 
@@ -45,22 +44,42 @@ VerifyRecord::VerifyRecord(const VerifyRequest& request, std::string report,
 }
 
 void VerifyRecord::begin(const loader::PluginRecord& plugin) {
+    begin(plugin.path, plugin.manifest->name, plugin.manifest->version);
+}
+
+void VerifyRecord::begin(const std::string& library, const std::string& name, const std::string& version) {
     added_ = false;
-    const auto content = trust::content_of(plugin.path);
+    const auto content = trust::content_of(library);
     if (auto known = trust::RecordCache(machine::standard_cache_folder()).find(content)) {
         record_ = std::move(*known);
         return;
     }
-    record_ = {plugin.manifest->name, plugin.manifest->version, content, trust::host_version(), {}};
+    record_ = {name, version, content, trust::host_version(), {}};
 }
 
 void VerifyRecord::add(const ComponentManifest& component, const conformance::Report& report) {
-    const bool passed = report.faults.empty() && report.failed == 0;
-    if (passed && (report.cases == 0 || !why_no_proof(request_).empty())) return;
-    added_ = true;
     trust::ComponentOutcome outcome;
     outcome.kind = component.kind;
     outcome.id = component.id;
+    add(std::move(outcome), report);
+}
+
+std::string VerifyRecord::note(const PlannedPart& part, const conformance::Report& report) {
+    begin(part.library_path, part.plugin, part.version);
+    for (const auto& words : part.words) {
+        trust::ComponentOutcome outcome;
+        outcome.kind = part.kind;
+        outcome.id = part.id;
+        outcome.use = words;
+        add(std::move(outcome), report);
+    }
+    return end(part.library_path);
+}
+
+void VerifyRecord::add(trust::ComponentOutcome outcome, const conformance::Report& report) {
+    const bool passed = report.faults.empty() && report.failed == 0;
+    if (passed && (report.cases == 0 || !why_no_proof(request_).empty())) return;
+    added_ = true;
     outcome.device = conformance_options(request_).device;
     outcome.passed = passed;
     outcome.cases = report.cases;
@@ -71,15 +90,17 @@ void VerifyRecord::add(const ComponentManifest& component, const conformance::Re
     add_outcome(record_, outcome);
 }
 
-std::string VerifyRecord::end(const loader::PluginRecord& plugin) {
+std::string VerifyRecord::end(const loader::PluginRecord& plugin) { return end(plugin.path); }
+
+std::string VerifyRecord::end(const std::string& library) {
     if (!added_ && report_.empty()) return "";
-    if (trust::content_of(plugin.path) != record_.content)
+    if (trust::content_of(library) != record_.content)
         return "the library was changed while it was verified: nothing is remembered of it";
     std::string told;
     if (!report_.empty()) {
         write_file(report_, to_json_text(record_));
         told = "the record of it is in " + base::printable(report_) + "; beside the library, as " +
-               base::printable(trust::shipped_record_of(plugin.path)) +
+               base::printable(trust::shipped_record_of(library)) +
                ", `switchyard plugins sign` signs it too";
     }
     if (record_.content.library.empty() || !added_) return told;

@@ -3,7 +3,8 @@
 // (conformance_record.h).
 //
 // Only a run of all that a component claims proves it: without --filter, --dtype and --option, and with at
-// least as many drawn cases as by default. A fault is remembered whatever was run.
+// least as many drawn cases as by default. A fault is remembered whatever was run. A run of a configuration
+// proves the uses of its plan, and says nothing of others.
 #pragma once
 
 #include <string>
@@ -13,6 +14,7 @@
 #include "core/kernel/loader/plugin_record.h"
 #include "core/kernel/trust/conformance_record.h"
 #include "core/workbench/cli/plugins/verify_case.h"
+#include "core/workbench/cli/plugins/verify_job.h"
 
 namespace switchyard::cli {
 
@@ -28,7 +30,14 @@ public:
     // The plugin ran to its end. What is to be told besides; empty: nothing.
     std::string end(const loader::PluginRecord& plugin);
 
+    // Of a configuration: all of a part that ran, from its beginning to its end. Returns what `end` does.
+    std::string note(const PlannedPart& part, const conformance::Report& report);
+
 private:
+    void begin(const std::string& library, const std::string& name, const std::string& version);
+    void add(trust::ComponentOutcome outcome, const conformance::Report& report);
+    std::string end(const std::string& library);
+
     const VerifyRequest& request_;
     std::string report_;
     trust::ConformanceRecord record_;

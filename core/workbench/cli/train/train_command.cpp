@@ -26,6 +26,7 @@
 #include "core/workbench/cli/job/auto_choice.h"
 #include "core/workbench/cli/job/foreign_config.h"
 #include "core/workbench/cli/job/matmul_peak.h"
+#include "core/workbench/cli/job/plan_text.h"
 #include "core/workbench/cli/job/planned_job.h"
 #include "core/workbench/cli/job/shared_plan.h"
 #include "core/workbench/cli/log_command.h"
@@ -400,6 +401,7 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
     if (writes) open.prepare(record_text(facts), save_sizes(session, trainer));
     describe_data(session);
     std::cerr << too_long;
+    if (writes) std::cerr << unverified_text(planned->plan);
     train::NonfiniteTrace trace;
     std::optional<train::Shadow> shadow;
     if (!planned->plan.shadows.empty()) {

@@ -60,10 +60,40 @@ TEST_CASE("what was not verified is said to be so, in one line of the plan and i
         run(one.with_plugin({"train", job, "--run", folder}, {"train.steps=1"}), one.options);
     INFO(trained.err);
     REQUIRE(trained.code == 0);
-    CHECK(trained.err.find("unverified") == std::string::npos);
+    CHECK_THAT(trained.err, contains("\nunverified: test_good/by_autograd; `switchyard plugins verify` "));
     CHECK(verification_of(json_of(folder + "/plan.json")) == "unverified");
     REQUIRE(run({"report", folder}, one.options).code == 0);
     CHECK_THAT(bytes_of(folder + "/report.html"), contains("Unverified, as no run of"));
+}
+
+TEST_CASE("what a configuration uses of a plugin is verified for that use alone, and for its content") {
+    const SignedJob one;
+    const auto job = one.job.file("job.toml");
+    const auto plan = [&](const Words& more = {}) {
+        return run(one.with_plugin({"plan", job}, more), one.options).out;
+    };
+    const auto verify_use = [&](const Words& more) {
+        const auto verified = run(
+            with(one.with_plugin({"plugins", "verify", "test_good", "--config", job, "--seed", "5"}), more),
+            one.options);
+        INFO(verified.out << verified.err);
+        REQUIRE(verified.code == 0);
+    };
+    CHECK_THAT(plan(), contains("\nunverified: test_good/by_autograd"));
+    // Parts of it prove nothing.
+    verify_use({"--drawn", "1"});
+    CHECK_THAT(plan(), contains("\nunverified: test_good/by_autograd"));
+    verify_use({});
+    CHECK(plan().find("\nunverified: ") == std::string::npos);
+    const auto planned = run_json(one.with_plugin({"plan", job}), 0, one.options);
+    CHECK(verification_of(planned) == "passed_use");
+    CHECK(schema_faults("plan.json", planned) == no_faults);
+    // Another size is another use, and who demands all that a plugin claims gets no less.
+    CHECK_THAT(plan({"batch.size=3"}), contains("\nunverified: test_good/by_autograd"));
+    check_refused(run(one.with_plugin({"plan", job}, conformant), one.options),
+                  {"no run of conformance is known for activation by_autograd on cpu"});
+    one.change_library();
+    CHECK_THAT(plan(), contains("\nunverified: test_good/by_autograd"));
 }
 
 TEST_CASE("a record is shipped beside the library, signed with it, and believed by whoever trusts the key") {

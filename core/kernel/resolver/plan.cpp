@@ -44,15 +44,19 @@ std::string use_in_words(Kind kind, const Chosen& chosen) {
     return text;
 }
 
+bool Plan::ok() const {
+    bool served = true;
+    for_each_row([&](const PlanRow& row) { served = served && row.chosen.has_value(); });
+    return served;
+}
+
 std::vector<std::string> Plan::unverified() const {
     std::vector<std::string> names;
-    for (const auto* const part : {&rows, &shadows}) {
-        for (const auto& row : *part) {
-            if (!row.chosen || row.chosen->verification != loader::Verification::unverified) continue;
-            auto name = row.chosen->plugin + "/" + row.chosen->component;
-            if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
-        }
-    }
+    for_each_row([&](const PlanRow& row) {
+        if (!row.chosen || row.chosen->verification != loader::Verification::unverified) return;
+        auto name = row.chosen->plugin + "/" + row.chosen->component;
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    });
     return names;
 }
 

@@ -133,11 +133,13 @@ struct Plan {
     // Candidates that run beside rows of the phase train: each the row's slot and layers, and its request.
     std::vector<PlanRow> shadows{};
 
-    bool ok() const {
-        const auto served = [](const PlanRow& row) { return row.chosen.has_value(); };
-        return std::all_of(rows.begin(), rows.end(), served) &&
-               std::all_of(shadows.begin(), shadows.end(), served);
+    // Calls f(row) for each row, then for each shadow.
+    template <class F>
+    void for_each_row(const F& f) const {
+        for (const auto& row : rows) f(row);
+        for (const auto& row : shadows) f(row);
     }
+    bool ok() const;
     // The shadow of one of its rows; nullptr: it has none.
     const PlanRow* shadow_of(const PlanRow& row) const;
     // Full names, once each, of what was chosen although no run of conformance passed for it.

@@ -1,7 +1,9 @@
 #include "core/workbench/model/lm_head.h"
 
 #include <memory>
+#include <string>
 
+#include <ATen/ops/_assert_async.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/stack.h>
 
@@ -62,6 +64,11 @@ TaskResult LmHead::loss_of_parts(const ForwardContext& context, const LabelledRo
     const auto x =
         reference::without_ignored(out_(context.phase, input).to(dtype), targets, params.ignore_index);
     const auto own = x.size(1);
+    // No part would miss a word that is none of any. On a device this waits for nothing, as the components'
+    // own checks do not.
+    at::_assert_async(
+        targets.ge(0).logical_and_(targets.lt(own * cut_.part.parts)).logical_or_(ignored).all(),
+        "a target of the loss is not a word of the vocabulary of " + std::to_string(own * cut_.part.parts));
     LossParams of_rows;
     of_rows.reduction = Reduction::none;
     of_rows.ignore_index = params.ignore_index;

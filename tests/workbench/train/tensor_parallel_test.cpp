@@ -140,6 +140,31 @@ TEST_CASE("blocks sum up once forward and once backward, whatever runs again") {
     }
 }
 
+TEST_CASE("a target that is no word of any rank's part is an error, not a loss") {
+    as_ranks(2, [&](distributed::Group& group) {
+        const Case one{"gpt", "causal_lm"};
+        const auto texts = texts_for(one.task);
+        auto sets = sets_of(one, 2, 1);
+        sets.push_back("distributed.mesh.tensor=2");
+        ShortTraining job(sets, texts, &group);
+        CountedSums counted;
+        model::ForwardContext context;
+        context.phase = Phase::train;
+        context.ranks = &counted;
+        const auto words = job.config.model.vocab_size;
+        const auto loss_with = [&](std::int64_t target) {
+            auto batch = job.trainer.next_group().front();
+            batch.labels.view(-1)[0] = target;
+            job.session.model().task(context, batch, train::step_loss(job.config, 1.0));
+        };
+        if (group.rank() != 0) return;
+        CHECK_NOTHROW(loss_with(words - 1));
+        CHECK_NOTHROW(loss_with(-100));
+        CHECK_THROWS_WITH(loss_with(words), contains("is not a word of the vocabulary of"));
+        CHECK_THROWS_WITH(loss_with(-1), contains("is not a word of the vocabulary of"));
+    });
+}
+
 TEST_CASE("parts of layers are dropped from, run again and clipped as the whole is") {
     const auto recomputed = [](const std::string& part) { return Sets{"train.recompute=" + part}; };
     check_all({{"gpt", "causal_lm", 2, {"attention.backend=flash", "normalization.backend=fused"}, 2},

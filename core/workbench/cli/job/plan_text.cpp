@@ -198,11 +198,9 @@ std::string plan_problems(const resolver::Plan& plan) {
         auto& trouble = same == troubles.end() ? troubles.emplace_back(Trouble{&row, {}}) : *same;
         add_place(trouble, row);
     };
-    for (const auto* const rows : {&plan.rows, &plan.shadows}) {
-        for (const auto& row : *rows) {
-            if (!row.chosen) add(row);
-        }
-    }
+    plan.for_each_row([&](const PlanRow& row) {
+        if (!row.chosen) add(row);
+    });
     std::string text;
     for (const auto& trouble : troubles) {
         const auto& use = trouble.row->use;

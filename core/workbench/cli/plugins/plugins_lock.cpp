@@ -41,12 +41,10 @@ JobOptions without_lock(const JobOptions& options) {
 trust::PluginLock lock_of_job(const LockOptions& options) {
     const auto planned = plan_job(without_lock(options.job));
     trust::PluginLock lock;
-    for (const auto* const rows : {&planned->plan.rows, &planned->plan.shadows}) {
-        for (const auto& row : *rows) {
-            if (!row.chosen || lock.find(row.chosen->plugin) != nullptr) continue;
-            lock.plugins.push_back(trust::locked_as(*planned->registry->find(row.chosen->plugin)));
-        }
-    }
+    planned->plan.for_each_row([&](const resolver::PlanRow& row) {
+        if (!row.chosen || lock.find(row.chosen->plugin) != nullptr) return;
+        lock.plugins.push_back(trust::locked_as(*planned->registry->find(row.chosen->plugin)));
+    });
     return lock;
 }
 

@@ -50,18 +50,15 @@ std::unique_ptr<PlannedJob> plan_to_verify(const VerifyRequest& request) {
 
 std::vector<PlannedPart> planned_parts(const resolver::Plan& plan, const VerifyRequest& request) {
     std::vector<PlannedPart> parts;
-    for (const auto* const rows : {&plan.rows, &plan.shadows}) {
-        for (const auto& row : *rows) {
-            if (!row.chosen) continue;
-            auto part = part_of(row);
-            if (!request.plugin.empty() && request.plugin != part.plugin) continue;
-            if (!is_meant(part.kind, part.id, request.component)) continue;
-            auto found =
-                std::ranges::find_if(parts, [&](const auto& one) { return same_component(one, part); });
-            if (found == parts.end()) found = parts.insert(parts.end(), std::move(part));
-            add_request(*found, row);
-        }
-    }
+    plan.for_each_row([&](const resolver::PlanRow& row) {
+        if (!row.chosen) return;
+        auto part = part_of(row);
+        if (!request.plugin.empty() && request.plugin != part.plugin) return;
+        if (!is_meant(part.kind, part.id, request.component)) return;
+        auto found = std::ranges::find_if(parts, [&](const auto& one) { return same_component(one, part); });
+        if (found == parts.end()) found = parts.insert(parts.end(), std::move(part));
+        add_request(*found, row);
+    });
     return parts;
 }
 

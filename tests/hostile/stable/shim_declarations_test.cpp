@@ -1,5 +1,5 @@
-// stable_tensor.h declares what LibTorch's own header declares: a function of "C" that is declared twice with other
-// types does not compile.
+// stable_tensor.h declares what LibTorch's own header declares: a function of "C" that is declared twice
+// with other types does not compile.
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 
 #include <switchyard/interfaces/stable_tensor.h>

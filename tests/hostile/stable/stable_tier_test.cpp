@@ -1,5 +1,5 @@
-// The stable tier: what is wrong with a plugin is told by the gate that stops it, or by the call that it fails; what
-// is right gives the bits that the same kernel gives as an ordinary plugin.
+// The stable tier: what is wrong with a plugin is told by the gate that stops it, or by the call that it
+// fails; what is right gives the bits that the same kernel gives as an ordinary plugin.
 #include <cstring>
 #include <list>
 

@@ -1,5 +1,5 @@
-// Says that it is of the stable tier, and calls functions of LibTorch's C++ libraries. Loading it ends the process:
-// what refuses it must do so before.
+// Says that it is of the stable tier, and calls functions of LibTorch's C++ libraries. Loading it ends the
+// process: what refuses it must do so before.
 #include <cstdlib>
 
 namespace at {

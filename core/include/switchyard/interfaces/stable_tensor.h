@@ -38,6 +38,8 @@ int32_t aoti_torch_get_strides(AtenTensorHandle tensor, int64_t** result);
 int32_t aoti_torch_get_dtype(AtenTensorHandle tensor, int32_t* result);
 int32_t aoti_torch_get_device_type(AtenTensorHandle tensor, int32_t* result);
 int32_t aoti_torch_get_device_index(AtenTensorHandle tensor, int32_t* result);
+int32_t aoti_torch_get_layout(AtenTensorHandle tensor, int32_t* result);
+int32_t aoti_torch_layout_strided(void);
 int32_t aoti_torch_is_contiguous(AtenTensorHandle tensor, bool* result);
 
 int32_t aoti_torch_new_tensor_handle(AtenTensorHandle tensor, AtenTensorHandle* result);

@@ -6,8 +6,8 @@
 //     license = "Apache-2.0"
 //     summary = "One line for people"
 //     cpu_features = ["avx2", "fma"]     # without them the plugin must not be loaded; left out: none
-//     tier = "stable"                    # native (left out) or stable (stable_abi.h), which has neither init nor
-//                                        # class and header below
+//     tier = "stable"                    # native (left out) or stable (stable_abi.h), which has no init, no
+//                                        # class and no header
 //     libtorch_minimum = "2.10"          # of a stable plugin, where it needs one; left out: any
 //     init = "set_up"                    # called once after loading (plugin_abi.h), declared in init_header;
 //                                        left out: none

@@ -160,8 +160,8 @@ std::optional<std::string> read_section(const Reader& file, const Elf64_Ehdr& he
     return std::nullopt;
 }
 
-// What the dynamic loader goes by: segments, and the entries of the dynamic section. Section headers, which it
-// does not read, may say anything.
+// What the dynamic loader goes by: segments, and the entries of the dynamic section. Section headers,
+// which it does not read, may say anything.
 class DynamicView {
 public:
     explicit DynamicView(const Reader& file) : file_(file) {

@@ -21,8 +21,8 @@ namespace switchyard::loader {
 
 inline constexpr const char* manifest_section = "switchyard_manifest";
 
-// What a plugin is built against: `native`, the C++ contracts and one LibTorch (plugin_abi.h); `stable`, the C
-// table of stable_abi.h, whichever LibTorch is there.
+// What a plugin is built against: `native`, the C++ contracts and one LibTorch (plugin_abi.h); `stable`,
+// the C table of stable_abi.h, whichever LibTorch is there.
 enum class Tier : std::uint8_t { native, stable };
 
 struct Manifest {

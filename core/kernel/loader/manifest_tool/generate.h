@@ -1,5 +1,5 @@
-// The source that gives a plugin its section `switchyard_manifest`, and, but in the stable tier, the structure
-// that it exports.
+// The source that gives a plugin its section `switchyard_manifest`, and, but in the stable tier, the
+// structure that it exports.
 #pragma once
 
 #include <string>

@@ -65,8 +65,8 @@ static int32_t option_integer(const SwitchyardStableOptions* options, const char
 static int32_t save(SwitchyardStableSaved* to, AtenTensorHandle tensor, int32_t role) {
     (void)to, (void)role;
     return saved_count == 8 ? 1
-                            : TORCH(int32_t, aoti_torch_new_tensor_handle, AtenTensorHandle, AtenTensorHandle*)(
-                                  tensor, &saved[saved_count++]);
+                            : TORCH(int32_t, aoti_torch_new_tensor_handle, AtenTensorHandle,
+                                    AtenTensorHandle*)(tensor, &saved[saved_count++]);
 }
 static int32_t saved_tensor(const SwitchyardStableSaved* from, int64_t index, AtenTensorHandle* tensor) {
     (void)from;
@@ -87,10 +87,10 @@ static AtenTensorHandle tensor(int64_t rows, double phase) {
     AtenTensorHandle made = NULL;
     float* data = NULL;
     const int vector = rows == 1;
-    check(TORCH(int32_t, aoti_torch_empty_strided, int64_t, const int64_t*, const int64_t*, int32_t, int32_t, int32_t,
-                AtenTensorHandle*)(vector ? 1 : 2, sizes + vector, strides + vector,
-                                   TORCH(int32_t, aoti_torch_dtype_float32, void)(),
-                                   TORCH(int32_t, aoti_torch_device_type_cpu, void)(), 0, &made),
+    check(TORCH(int32_t, aoti_torch_empty_strided, int64_t, const int64_t*, const int64_t*, int32_t, int32_t,
+                int32_t, AtenTensorHandle*)(vector ? 1 : 2, sizes + vector, strides + vector,
+                                            TORCH(int32_t, aoti_torch_dtype_float32, void)(),
+                                            TORCH(int32_t, aoti_torch_device_type_cpu, void)(), 0, &made),
           "a new tensor");
     check(TORCH(int32_t, aoti_torch_get_data_ptr, AtenTensorHandle, void**)(made, (void**)&data), "its data");
     /* Values of a congruence, the same on every machine. */
@@ -124,7 +124,8 @@ static void call(const SwitchyardStableComponent* entry, int32_t norm) {
                                                           .rows = {ROWS, ROWS},
                                                           .width = {WIDTH, WIDTH},
                                                           .affine_bias = norm == SWITCHYARD_LAYER_NORM};
-    const SwitchyardStableHost host = {.struct_size = sizeof(host), .cores = 1, .cpu_model = "", .libtorch_version = ""};
+    const SwitchyardStableHost host = {
+        .struct_size = sizeof(host), .cores = 1, .cpu_model = "", .libtorch_version = ""};
     const SwitchyardStableSupports asked = {
         .struct_size = sizeof(asked), .common = &common, .request = &request, .host = &host, .variant = ""};
     check(entry->supports(&asked), "supports");

@@ -54,7 +54,8 @@ void norm_input_gradient(const NormShape* shape, const float* x, const float* we
         const double mean_g = shape->centered ? sum_g / width : 0.0, mean_gn = sum_gn / width;
         for (int64_t c = 0; c < shape->width; ++c) {
             const double n = (x_row[c] - mean) * scale;
-            grad_x[r * shape->width + c] = (float)(scale * ((double)g_row[c] * weight[c] - mean_g - n * mean_gn));
+            grad_x[r * shape->width + c] =
+                (float)(scale * ((double)g_row[c] * weight[c] - mean_g - n * mean_gn));
         }
     }
 }

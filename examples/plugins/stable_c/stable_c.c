@@ -21,7 +21,8 @@ static int32_t supports(const SwitchyardStableSupports* call) {
         host->reject(verdict, SWITCHYARD_CODE_DEVICE, "device", "cpu",
                      host->device_name(call->common->device));
     if (call->common->dtype != SWITCHYARD_FLOAT32)
-        host->reject(verdict, SWITCHYARD_CODE_DTYPE, "dtype", "float32", host->dtype_name(call->common->dtype));
+        host->reject(verdict, SWITCHYARD_CODE_DTYPE, "dtype", "float32",
+                     host->dtype_name(call->common->dtype));
     if (request->parameter_dtype != SWITCHYARD_FLOAT32)
         host->reject(verdict, SWITCHYARD_CODE_DTYPE, "parameter_dtype", "float32",
                      host->dtype_name(request->parameter_dtype));
@@ -29,11 +30,12 @@ static int32_t supports(const SwitchyardStableSupports* call) {
         host->reject(verdict, SWITCHYARD_CODE_ALGORITHM, "norm", "layer_norm or rms_norm", "another norm");
     /* What is left out here the host does before the call. */
     if (request->input_bias)
-        host->reject(verdict, SWITCHYARD_CODE_FUSION, "input_bias", "no bias before the normalization", "true");
+        host->reject(verdict, SWITCHYARD_CODE_FUSION, "input_bias", "no bias before the normalization",
+                     "true");
     if (request->residual)
-        host->reject(verdict, SWITCHYARD_CODE_FUSION, "residual", "no residual before the normalization", "true");
-    if (request->dropout > 0.0)
-        host->reject(verdict, SWITCHYARD_CODE_DROPOUT, "dropout", "0", "more");
+        host->reject(verdict, SWITCHYARD_CODE_FUSION, "residual", "no residual before the normalization",
+                     "true");
+    if (request->dropout > 0.0) host->reject(verdict, SWITCHYARD_CODE_DROPOUT, "dropout", "0", "more");
     return 0;
 }
 
@@ -73,7 +75,8 @@ static int32_t contiguous(AtenTensorHandle tensor, AtenTensorHandle* result) {
     bool already = false;
     int64_t dimensions = 0, *sizes = NULL;
     int32_t dtype = 0;
-    if (aoti_torch_is_contiguous(tensor, &already) != 0) return torch_failed("a tensor does not say how it lies");
+    if (aoti_torch_is_contiguous(tensor, &already) != 0)
+        return torch_failed("a tensor does not say how it lies");
     if (already) return aoti_torch_new_tensor_handle(tensor, result);
     if (aoti_torch_get_dim(tensor, &dimensions) != 0 || aoti_torch_get_sizes(tensor, &sizes) != 0 ||
         aoti_torch_get_dtype(tensor, &dtype) != 0 || dimensions > 16)
@@ -83,7 +86,8 @@ static int32_t contiguous(AtenTensorHandle tensor, AtenTensorHandle* result) {
         strides[d] = stride;
         stride *= sizes[d] > 0 ? sizes[d] : 1;
     }
-    if (aoti_torch_empty_strided(dimensions, sizes, strides, dtype, aoti_torch_device_type_cpu(), 0, result) != 0)
+    if (aoti_torch_empty_strided(dimensions, sizes, strides, dtype, aoti_torch_device_type_cpu(), 0,
+                                 result) != 0)
         return torch_failed("there is no memory for a tensor");
     if (aoti_torch_copy_(*result, tensor, 0) != 0) return torch_failed("a tensor cannot be copied");
     return 0;
@@ -92,7 +96,8 @@ static int32_t contiguous(AtenTensorHandle tensor, AtenTensorHandle* result) {
 /* An owned handle of a new tensor of the sizes of `like`, float32 and contiguous. */
 static int32_t new_like(AtenTensorHandle like, AtenTensorHandle* result) {
     int64_t dimensions = 0, *sizes = NULL, strides[16], stride = 1;
-    if (aoti_torch_get_dim(like, &dimensions) != 0 || aoti_torch_get_sizes(like, &sizes) != 0 || dimensions > 16)
+    if (aoti_torch_get_dim(like, &dimensions) != 0 || aoti_torch_get_sizes(like, &sizes) != 0 ||
+        dimensions > 16)
         return torch_failed("a tensor has no sizes that can be used");
     for (int64_t d = dimensions - 1; d >= 0; --d) {
         strides[d] = stride;
@@ -106,8 +111,8 @@ static int32_t new_like(AtenTensorHandle like, AtenTensorHandle* result) {
 
 static int32_t new_statistics(int64_t rows, AtenTensorHandle* result) {
     const int64_t sizes[2] = {rows, 2}, strides[2] = {2, 1};
-    if (aoti_torch_empty_strided(2, sizes, strides, aoti_torch_dtype_float64(), aoti_torch_device_type_cpu(), 0,
-                                 result) != 0)
+    if (aoti_torch_empty_strided(2, sizes, strides, aoti_torch_dtype_float64(), aoti_torch_device_type_cpu(),
+                                 0, result) != 0)
         return torch_failed("there is no memory for the statistics");
     return 0;
 }
@@ -192,7 +197,8 @@ static void row_gradient_columns(void* context, int64_t first, int64_t last) {
 static int32_t backward(void* component, SwitchyardStableNormalizationBackward* call) {
     const Norm* norm = component;
     AtenTensorHandle saved_x = NULL, saved_weight = NULL, statistics = NULL;
-    if (host->saved_tensor(call->saved, 0, &saved_x) != 0 || host->saved_tensor(call->saved, 1, &saved_weight) != 0 ||
+    if (host->saved_tensor(call->saved, 0, &saved_x) != 0 ||
+        host->saved_tensor(call->saved, 1, &saved_weight) != 0 ||
         host->saved_tensor(call->saved, 2, &statistics) != 0)
         return 1;
     Work work = {.shape = shape_of(saved_x, call->norm, call->eps)};

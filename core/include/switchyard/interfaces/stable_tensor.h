@@ -44,13 +44,15 @@ int32_t aoti_torch_is_contiguous(AtenTensorHandle tensor, bool* result);
 
 int32_t aoti_torch_new_tensor_handle(AtenTensorHandle tensor, AtenTensorHandle* result);
 int32_t aoti_torch_delete_tensor_object(AtenTensorHandle tensor);
-int32_t aoti_torch_empty_strided(int64_t dimensions, const int64_t* sizes, const int64_t* strides, int32_t dtype,
-                                 int32_t device_type, int32_t device_index, AtenTensorHandle* result);
+int32_t aoti_torch_empty_strided(int64_t dimensions, const int64_t* sizes, const int64_t* strides,
+                                 int32_t dtype, int32_t device_type, int32_t device_index,
+                                 AtenTensorHandle* result);
 int32_t aoti_torch_clone(AtenTensorHandle tensor, AtenTensorHandle* result);
 int32_t aoti_torch_copy_(AtenTensorHandle to, AtenTensorHandle from, int32_t non_blocking);
 int32_t aoti_torch_zero_(AtenTensorHandle tensor);
 int32_t aoti_torch__reinterpret_tensor(AtenTensorHandle tensor, int64_t dimensions, const int64_t* sizes,
-                                       const int64_t* strides, int64_t storage_offset, AtenTensorHandle* result);
+                                       const int64_t* strides, int64_t storage_offset,
+                                       AtenTensorHandle* result);
 
 #ifdef __cplusplus
 }

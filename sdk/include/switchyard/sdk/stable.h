@@ -31,8 +31,8 @@ static inline int64_t switchyard_size(AtenTensorHandle tensor, int64_t dimension
 }
 
 /* A new tensor, its values one after the other; dtype: aoti_torch_dtype_float32(), ... */
-static inline int32_t switchyard_new(const SwitchyardStableServices* host, int64_t dimensions, const int64_t* sizes,
-                                     int32_t dtype, AtenTensorHandle* result) {
+static inline int32_t switchyard_new(const SwitchyardStableServices* host, int64_t dimensions,
+                                     const int64_t* sizes, int32_t dtype, AtenTensorHandle* result) {
     int64_t strides[switchyard_most_dimensions], stride = 1;
     if (dimensions > switchyard_most_dimensions) {
         host->fail("a tensor has more dimensions than this plugin takes");
@@ -42,7 +42,8 @@ static inline int32_t switchyard_new(const SwitchyardStableServices* host, int64
         strides[d] = stride;
         stride *= sizes[d] > 0 ? sizes[d] : 1;
     }
-    if (aoti_torch_empty_strided(dimensions, sizes, strides, dtype, aoti_torch_device_type_cpu(), 0, result) == 0)
+    if (aoti_torch_empty_strided(dimensions, sizes, strides, dtype, aoti_torch_device_type_cpu(), 0,
+                                 result) == 0)
         return 0;
     host->fail("there is no memory for a tensor");
     return 1;

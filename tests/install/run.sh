@@ -87,6 +87,18 @@ links_lead_somewhere() {
 }
 
 # A project of each kind as `plugins new` writes it, built together.
+# Without a LibTorch: find_package looks for none.
+new_stable_plugin_verifies() {
+    local folder=$TMPDIR/own_stable_$1
+    rm -rf "$folder"
+    "$prefix/bin/switchyard" plugins new "my_stable_$1" --kind "$1" --stable --out "$folder" >"$TMPDIR/new.log"
+    "$cmake" -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" -G Ninja >"$TMPDIR/configure.log" 2>&1 || fail "$(cat "$TMPDIR/configure.log")"
+    "$cmake" --build "$folder/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
+    if grep -q warning "$TMPDIR/build.log"; then fail "$(cat "$TMPDIR/build.log")"; fi
+    "$prefix/bin/switchyard" plugins verify "$folder/build/libmy_stable_$1.so" >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
+    expect_text "$TMPDIR/verify" "no faults in what ran"
+}
+
 new_plugins_build() {
     local kind list=$TMPDIR/own/CMakeLists.txt
     rm -rf "$TMPDIR/own" && mkdir "$TMPDIR/own"
@@ -207,6 +219,9 @@ check "the installed program explains it" example_is_explained
 kinds=(activation attention data_loader linear loss normalization optimizer precision)
 check "a new plugin of each kind builds against what is installed, without a warning" new_plugins_build
 for kind in "${kinds[@]}"; do check "a new plugin passes verify as it stands: $kind" new_plugin_verifies "$kind"; done
+for kind in normalization linear attention optimizer; do
+    check "a new plugin of the stable tier passes verify as it stands: $kind" new_stable_plugin_verifies "$kind"
+done
 check "one wrong line in the kernel of a new plugin is caught" wrong_line_is_caught
 if [[ $("$compiler" -print-file-name=libasan.so) == /* ]]; then
     check "the address sanitizer watches a new plugin that was built with it" sanitizer_watches

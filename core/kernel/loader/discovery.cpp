@@ -18,6 +18,7 @@
 #include "core/kernel/loader/probe/probe_cache.h"
 #include "core/kernel/loader/probe/probe_environment.h"
 #include "core/kernel/loader/probe/probe_runner.h"
+#include "core/kernel/loader/stable_tier.h"
 #include "core/kernel/machine/cpu_features.h"
 #include "core/kernel/machine/nvidia_driver.h"
 #include "core/kernel/machine/program_paths.h"
@@ -90,7 +91,7 @@ private:
         };
         const bool good = pass(path_gate(path)) && manifest_gate(record, image, pass) &&
                           pass(disabled_gate(*record.manifest)) && pass(duplicate_gate(record)) &&
-                          pass(fingerprint_gate(*record.manifest)) && pass(architecture_gate(image)) &&
+                          pass(fingerprint_gate(*record.manifest, path)) && pass(architecture_gate(image)) &&
                           pass(cpu_gate(*record.manifest)) &&
                           (!options_.judge || pass(options_.judge(record)));
         if (good) look_up(record);
@@ -155,10 +156,11 @@ private:
             "remove one of them, or rename it");
     }
 
-    GateOutcome fingerprint_gate(const Manifest& manifest) const {
+    GateOutcome fingerprint_gate(const Manifest& manifest, const std::string& path) const {
         if (!program_.error.empty())
             return refused(Gate::fingerprint, "this program cannot load plugins: " + program_.error, {}, {},
                            program_.hint);
+        if (manifest.tier == Tier::stable) return stable_gate(manifest, program_.fingerprint, path);
         std::set<Kind> kinds;
         for (const auto& component : manifest.components) kinds.insert(component.kind);
         const std::vector<Mismatch> mismatches = compare(program_.fingerprint, manifest.fingerprint, kinds);

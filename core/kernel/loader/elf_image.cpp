@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <set>
 #include <stdexcept>
 #include <vector>
 
@@ -158,6 +160,77 @@ std::optional<std::string> read_section(const Reader& file, const Elf64_Ehdr& he
     return std::nullopt;
 }
 
+// What the dynamic loader goes by: segments, and the entries of the dynamic section. Section headers,
+// which it does not read, may say anything.
+class DynamicView {
+public:
+    explicit DynamicView(const Reader& file) : file_(file) {
+        const auto header = file.read<Elf64_Ehdr>(0, "its header");
+        if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(Elf64_Phdr))
+            throw Malformed("is no 64-bit ELF file");
+        segments_ = file.table<Elf64_Phdr>(header.e_phoff, header.e_phnum, "its program headers");
+        for (const Elf64_Phdr& segment : segments_) {
+            if (segment.p_type != PT_DYNAMIC) continue;
+            for (const Elf64_Dyn& entry : file.table<Elf64_Dyn>(
+                     segment.p_offset, segment.p_filesz / sizeof(Elf64_Dyn), "its dynamic section")) {
+                if (entry.d_tag == DT_NULL) break;
+                entries_.emplace(entry.d_tag, entry.d_un.d_val);
+            }
+        }
+    }
+
+    std::vector<std::string> imports() const {
+        std::set<std::uint32_t> symbols;
+        add_symbols(DT_RELA, DT_RELASZ, symbols);
+        add_symbols(DT_JMPREL, DT_PLTRELSZ, symbols);
+        std::set<std::string> names;
+        for (const std::uint32_t symbol : symbols) {
+            const auto at = sum(value(DT_SYMTAB), std::uint64_t{symbol} * sizeof(Elf64_Sym));
+            const auto entry = file_.read<Elf64_Sym>(in_file(at), "a symbol");
+            if (entry.st_shndx == SHN_UNDEF && entry.st_name != 0)
+                names.insert(file_.string(in_file(sum(value(DT_STRTAB), entry.st_name)), "a symbol's name"));
+        }
+        return {names.begin(), names.end()};
+    }
+
+private:
+    static constexpr std::uint64_t most_relocations = 1 << 22;
+
+    std::uint64_t value(std::int64_t tag) const {
+        const auto found = entries_.find(tag);
+        return found == entries_.end() ? 0 : found->second;
+    }
+
+    std::uint64_t in_file(std::uint64_t address) const {
+        for (const Elf64_Phdr& segment : segments_) {
+            if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+                address - segment.p_vaddr < segment.p_filesz)
+                return sum(segment.p_offset, address - segment.p_vaddr);
+        }
+        throw Malformed("is damaged: an address of its dynamic section is in no segment");
+    }
+
+    void add_symbols(std::int64_t where, std::int64_t size, std::set<std::uint32_t>& symbols) const {
+        const std::uint64_t count = value(size) / sizeof(Elf64_Rela);
+        if (count == 0) return;
+        if (count > most_relocations)
+            throw Malformed("is damaged: it has " + std::to_string(count) + " relocations");
+        const std::uint64_t begin = in_file(value(where));
+        for (std::uint64_t done = 0; done < count; done += most_entries) {
+            for (const Elf64_Rela& one :
+                 file_.table<Elf64_Rela>(sum(begin, done * sizeof(Elf64_Rela)),
+                                         std::min(most_entries, count - done), "its relocations")) {
+                if (const auto symbol = static_cast<std::uint32_t>(ELF64_R_SYM(one.r_info)); symbol != 0)
+                    symbols.insert(symbol);
+            }
+        }
+    }
+
+    const Reader& file_;
+    std::vector<Elf64_Phdr> segments_;
+    std::map<std::int64_t, std::uint64_t> entries_;
+};
+
 ElfResult failed(ElfError error, std::string message) { return {{}, error, std::move(message)}; }
 
 }  // namespace
@@ -191,6 +264,16 @@ ElfResult read_elf(const std::string& path, std::string_view section) {
         result.message = error.what();
     }
     return result;
+}
+
+ElfImports imported_symbols(const std::string& path) {
+    const Reader file(path);
+    if (file.error() != 0) return {{}, "could not be opened: " + std::string(std::strerror(file.error()))};
+    try {
+        return {DynamicView(file).imports(), {}};
+    } catch (const Malformed& error) {
+        return {{}, error.what()};
+    }
 }
 
 std::string machine_name(std::uint16_t machine) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace switchyard::loader {
 
@@ -37,6 +38,14 @@ struct ElfResult {
 
 // `section`: the name of one to read, of at most 1 MiB; empty: none.
 ElfResult read_elf(const std::string& path, std::string_view section = {});
+
+// The symbols that the dynamic loader looks for in other libraries when it loads this one: those that its
+// relocations name and that it does not define, as they are written in the file, each once, sorted.
+struct ElfImports {
+    std::vector<std::string> symbols;
+    std::string error;  // as ElfResult::message; then no symbols
+};
+ElfImports imported_symbols(const std::string& path);
 
 inline constexpr std::uint16_t elf_machine_x86_64 = 62;
 

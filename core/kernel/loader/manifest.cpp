@@ -1,6 +1,7 @@
 #include "core/kernel/loader/manifest.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <stdexcept>
 
@@ -132,6 +133,14 @@ Manifest manifest_from(const Json& value) {
     manifest.vendor = text(value, "vendor", "");
     manifest.license = text(value, "license", "");
     manifest.summary = text(value, "summary", "");
+    // Since there are two; where nothing is said it is the first.
+    if (value.contains("tier")) manifest.tier = choice<Tier>(value, "tier", "");
+    if (value.contains("libtorch_minimum")) {
+        manifest.libtorch_minimum = text(value, "libtorch_minimum", "");
+        if (!version_numbers(manifest.libtorch_minimum))
+            throw Invalid("libtorch_minimum is '" + base::quoted(manifest.libtorch_minimum) +
+                          "', which is no version");
+    }
     const Json& abi = member(value, "abi", "");
     if (!abi.is_array() || abi.size() != 2) throw Invalid("abi is not [major, minor]");
     manifest.abi_major = integer(abi[0], "abi");
@@ -215,6 +224,20 @@ Json to_json(const ComponentManifest& component) {
               {"options", options}};
     if (component.kind == Kind::data_loader) json["composition"] = name(component.composition);
     return json;
+}
+
+std::optional<std::array<int, 3>> version_numbers(std::string_view text) {
+    std::array<int, 3> numbers{};
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    for (int& number : numbers) {
+        const auto [after, error] = std::from_chars(at, end, number);
+        if (error != std::errc{} || number < 0) return std::nullopt;
+        if (after == end) return numbers;
+        if (*after != '.') return std::nullopt;
+        at = after + 1;
+    }
+    return std::nullopt;
 }
 
 ManifestResult parse_manifest(std::string_view section) {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <boost/dll/shared_library.hpp>
 
@@ -13,9 +14,12 @@
 #include "core/kernel/base/stdout_redirect.h"
 #include "core/kernel/loader/descriptor_check.h"
 #include "core/kernel/loader/exposed_file.h"
+#include "core/kernel/loader/stable_tier.h"
 #include "core/kernel/machine/dlopen_error.h"
 #include "core/kernel/runtime/guard.h"
 #include "core/kernel/runtime/services.h"
+#include "core/kernel/runtime/stable/stable_plugin.h"
+#include "core/kernel/runtime/stable/stable_services.h"
 
 namespace switchyard::runtime {
 
@@ -32,7 +36,8 @@ std::string loader_message(const std::string& text) {
     return text.substr(at + begin.size(), end - at - begin.size());
 }
 
-loader::GateOutcome open_library(const std::string& path, boost::dll::shared_library& library) {
+loader::GateOutcome open_library(const std::string& path, const char* symbol,
+                                 boost::dll::shared_library& library) {
     using boost::dll::load_mode::rtld_local;
     using boost::dll::load_mode::rtld_now;
     const std::string hint =
@@ -50,27 +55,35 @@ loader::GateOutcome open_library(const std::string& path, boost::dll::shared_lib
     } catch (const PluginError& error) {
         return loader::refused(loader::Gate::load, error.text, {}, {}, hint);
     }
-    if (library.has(descriptor_symbol)) return loader::passed(loader::Gate::load);
-    return loader::refused(loader::Gate::load, "exports no symbol " + std::string(descriptor_symbol), {}, {},
+    if (library.has(symbol)) return loader::passed(loader::Gate::load);
+    return loader::refused(loader::Gate::load, "exports no symbol " + std::string(symbol), {}, {},
                            "build it with switchyard_add_plugin");
 }
 
-loader::GateOutcome initialize(const SwitchyardPlugin& descriptor, const std::string& plugin) {
-    if (descriptor.init == nullptr) return loader::passed(loader::Gate::init);
-    std::array<char, 512> error{};
+// `init` returns its status and what it says about it.
+template <class Init>
+loader::GateOutcome initialize(const std::string& plugin, Init&& init) {
     try {
-        const int result = guarded({plugin.c_str(), "", "init"}, [&] {
-            return descriptor.init(services(), error.data(), static_cast<std::uint32_t>(error.size()));
-        });
-        if (result == 0) return loader::passed(loader::Gate::init);
-        error.back() = '\0';
-        return loader::refused(loader::Gate::init, error[0] == '\0'
-                                                       ? "its init returned " + std::to_string(result)
-                                                       : std::string(error.data()));
+        const std::pair<int, std::string> answer = guarded({plugin.c_str(), "", "init"}, init);
+        if (answer.first == 0) return loader::passed(loader::Gate::init);
+        return loader::refused(loader::Gate::init, answer.second.empty()
+                                                       ? "its init returned " + std::to_string(answer.first)
+                                                       : answer.second);
     } catch (const PluginError& thrown) {
         return loader::refused(loader::Gate::init, "its init threw: " + thrown.text, {}, {},
                                "report it to the plugin's vendor");
     }
+}
+
+loader::GateOutcome initialize(const SwitchyardPlugin& descriptor, const std::string& plugin) {
+    if (descriptor.init == nullptr) return loader::passed(loader::Gate::init);
+    return initialize(plugin, [&] {
+        std::array<char, 512> error{};
+        const int result =
+            descriptor.init(services(), error.data(), static_cast<std::uint32_t>(error.size()));
+        error.back() = '\0';
+        return std::pair(result, std::string(error.data()));
+    });
 }
 
 // Once for each library, which is asked for at every question to a component, and once for each text: those
@@ -85,6 +98,26 @@ void tell_if_exposed(const std::string& path) {
     if (!why.empty() && told.insert(why).second) log::warning("plugins: " + why);
 }
 
+loader::GateOutcome initialize_stable(const SwitchyardStablePlugin& table, const std::string& plugin) {
+    return initialize(plugin, [&] {
+        const int result = table.init(stable::stable_services());
+        return std::pair(result, stable::take_call_error());
+    });
+}
+
+const SwitchyardPlugin* stable_descriptor(const SwitchyardStablePlugin& table,
+                                          const loader::Manifest& manifest, loader::GateOutcome& outcome) {
+    const SwitchyardPlugin* const descriptor = stable::descriptor_of(table, manifest);
+    if (descriptor == nullptr) {
+        const std::string most = std::to_string(stable::most_components);
+        outcome = loader::refused(
+            loader::Gate::init,
+            "this program has room for " + most + " components of the stable tier, which are taken", {}, {},
+            "leave plugins out of plugins.paths");
+    }
+    return descriptor;
+}
+
 LoadedPlugin load_now(const std::string& path, const loader::Manifest& manifest, const EnterGate& enter) {
     LoadedPlugin plugin;
     const auto pass = [&](loader::GateOutcome outcome) {
@@ -95,7 +128,21 @@ LoadedPlugin load_now(const std::string& path, const loader::Manifest& manifest,
     // Never destroyed: a library stays until the process ends.
     static auto& libraries = *new std::list<boost::dll::shared_library>;
     auto& library = libraries.emplace_back();
-    if (!pass(open_library(path, library))) return plugin;
+    if (manifest.tier == loader::Tier::stable) {
+        // Again, for one who did not find the plugin by discovery: nothing of it has run yet.
+        loader::GateOutcome stable = loader::stable_gate(manifest, {}, path);
+        stable.gate = loader::Gate::load;
+        if (!stable.passed && !pass(std::move(stable))) return plugin;
+        if (!pass(open_library(path, loader::stable_symbol, library))) return plugin;
+        enter(loader::Gate::descriptor);
+        const auto& table = library.get<const SwitchyardStablePlugin>(loader::stable_symbol);
+        if (!pass(loader::check_stable_descriptor(table, manifest))) return plugin;
+        enter(loader::Gate::init);
+        if (pass(initialize_stable(table, manifest.name)))
+            plugin.descriptor = stable_descriptor(table, manifest, plugin.gates.back());
+        return plugin;
+    }
+    if (!pass(open_library(path, descriptor_symbol, library))) return plugin;
     enter(loader::Gate::descriptor);
     const auto& descriptor = library.get<const SwitchyardPlugin>(descriptor_symbol);
     if (!pass(loader::check_descriptor(descriptor, manifest))) return plugin;

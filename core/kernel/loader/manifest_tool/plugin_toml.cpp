@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cctype>
 
+#include <switchyard/interfaces/plugin_abi.h>
+#include <switchyard/interfaces/stable_abi.h>
 #include "core/kernel/config/guard_text.h"
 #include "core/kernel/config/toml_table.h"
+#include "core/kernel/loader/stable_tier.h"
 
 namespace switchyard::loader {
 
@@ -73,6 +76,24 @@ void read_accuracy(config::TomlTable& table, ComponentManifest& component) {
         table.wrong(*bound, "accuracy_bound", "a number above 0");
 }
 
+// A stable plugin has no classes: its functions stand in the table that it exports.
+ComponentSource read_source(config::TomlTable& table, Tier tier) {
+    if (tier == Tier::native) return {table.text("class", a_class), table.text("header", config::a_line)};
+    for (const char* key : {"class", "header"}) {
+        if (const Node* given = table.find(key))
+            table.conflict(*given, key,
+                           "has no meaning in the stable tier, whose plugins export a table of functions",
+                           "leave it out");
+    }
+    return {};
+}
+
+void check_tier(config::TomlTable& table, Kind kind, Tier tier) {
+    if (tier == Tier::native || in_stable_tier(kind)) return;
+    table.wrong(*table.find("kind"), "kind", "normalization, linear, attention or optimizer",
+                "the stable tier has no other kinds");
+}
+
 void read_component(const Node& node, std::size_t index, PluginToml& plugin, config::TomlReport& report) {
     const std::string prefix = "component[" + std::to_string(index) + "].";
     config::TomlTable table(node, prefix, node.place, report);
@@ -101,7 +122,8 @@ void read_component(const Node& node, std::size_t index, PluginToml& plugin, con
         for (const Node& option : options->children)
             component.options.push_back(read_option(option, prefix + "options.", report));
     }
-    const ComponentSource source{table.text("class", a_class), table.text("header", config::a_line)};
+    if (kind) check_tier(table, *kind, plugin.manifest.tier);
+    const ComponentSource source = read_source(table, plugin.manifest.tier);
     table.finish();
     if (kind && !component.id.empty() && plugin.manifest.find(component.kind, component.id) != nullptr) {
         report.add(node.place, prefix + "id",
@@ -111,6 +133,23 @@ void read_component(const Node& node, std::size_t index, PluginToml& plugin, con
     }
     plugin.manifest.components.push_back(std::move(component));
     plugin.sources.push_back(source);
+}
+
+void read_tier(config::TomlTable& table, Manifest& manifest) {
+    manifest.tier = table.choice<Tier>("tier", Tier::native).value_or(Tier::native);
+    manifest.abi_major =
+        manifest.tier == Tier::stable ? SWITCHYARD_STABLE_ABI_MAJOR : int{SWITCHYARD_ABI_MAJOR};
+    manifest.abi_minor =
+        manifest.tier == Tier::stable ? SWITCHYARD_STABLE_ABI_MINOR : int{SWITCHYARD_ABI_MINOR};
+    const Node* minimum = table.find("libtorch_minimum");
+    if (minimum == nullptr) return;
+    manifest.libtorch_minimum = table.text("libtorch_minimum", config::a_line);
+    if (manifest.tier == Tier::native)
+        table.conflict(
+            *minimum, "libtorch_minimum",
+            "is for tier = \"stable\" only: any other plugin needs the LibTorch that it is built with");
+    else if (!manifest.libtorch_minimum.empty() && !version_numbers(manifest.libtorch_minimum))
+        table.wrong(*minimum, "libtorch_minimum", "a version of LibTorch, as \"2.10\"");
 }
 
 PluginToml read_root(const Node& root, const std::string& target, config::TomlReport& report) {
@@ -124,7 +163,10 @@ PluginToml read_root(const Node& root, const std::string& target, config::TomlRe
     manifest.license = table.text("license", config::a_line);
     manifest.summary = table.text("summary", config::a_line);
     manifest.cpu_features = table.list("cpu_features", config::a_name);
-    if (table.find("init") != nullptr)
+    read_tier(table, manifest);
+    if (const Node* init = table.find("init"); init != nullptr && manifest.tier == Tier::stable)
+        table.conflict(*init, "init", "stands in the table that a stable plugin exports", "leave it out");
+    else if (init != nullptr)
         plugin.init = {table.text("init", a_class), table.text("init_header", config::a_line)};
     if (const Node* header = table.find("init_header"); header != nullptr && plugin.init.header.empty()) {
         table.conflict(*header, "init_header", "stands without init");

@@ -6,6 +6,9 @@
 //     license = "Apache-2.0"
 //     summary = "One line for people"
 //     cpu_features = ["avx2", "fma"]     # without them the plugin must not be loaded; left out: none
+//     tier = "stable"                    # native (left out) or stable (stable_abi.h), which has no init, no
+//                                        # class and no header
+//     libtorch_minimum = "2.10"          # of a stable plugin, where it needs one; left out: any
 //     init = "set_up"                    # called once after loading (plugin_abi.h), declared in init_header;
 //                                        left out: none
 //     init_header = "set_up.h"
@@ -47,7 +50,7 @@ struct ComponentSource {
 
 struct PluginToml {
     Manifest manifest;                     // without fingerprint
-    std::vector<ComponentSource> sources;  // one for each of manifest.components
+    std::vector<ComponentSource> sources;  // one for each of manifest.components; empty ones if it is stable
     ComponentSource init;                  // the function's name, or empty
 };
 

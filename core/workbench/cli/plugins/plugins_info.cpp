@@ -52,7 +52,12 @@ void print(const loader::PluginRecord& record) {
         const auto& m = *record.manifest;
         std::cout << "  version      " << m.version << "\n  vendor       " << m.vendor << "\n  licence      "
                   << m.license << "\n  summary      " << m.summary << "\n  interface    " << m.abi_major
-                  << "." << m.abi_minor << '\n';
+                  << "." << m.abi_minor << '\n'
+                  << "  tier         " << name(m.tier);
+        if (m.tier == loader::Tier::stable)
+            std::cout << (m.libtorch_minimum.empty() ? ", with any LibTorch"
+                                                     : ", with LibTorch " + m.libtorch_minimum + " or newer");
+        std::cout << '\n';
         if (!m.cpu_features.empty()) std::cout << "  cpu features " << joined(m.cpu_features) << '\n';
         std::cout << "  built as\n";
         for (const auto& [key, value] : m.fingerprint) std::cout << "    " << key << " = " << value << '\n';

@@ -16,11 +16,12 @@ namespace switchyard::cli {
 namespace {
 
 void print(const std::vector<loader::PluginRecord>& records) {
-    Table table({"plugin", "version", "state", "components", "path"});
+    Table table({"plugin", "version", "tier", "state", "components", "path"});
     std::set<std::string> told;
     for (const auto& record : records) {
         const auto color = record.usable() ? Color::green : Color::red;
         table.row({record.display_name(), record.manifest ? record.manifest->version : "-",
+                   record.manifest ? std::string(name(record.manifest->tier)) : "-",
                    paint(color, state_of(record)), record.manifest ? components_of(*record.manifest) : "-",
                    record.path});
         const auto* failure = record.failure();

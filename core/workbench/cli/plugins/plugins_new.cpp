@@ -1,4 +1,4 @@
-// switchyard plugins new NAME --kind KIND
+// switchyard plugins new NAME --kind KIND [--stable]
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -25,6 +25,7 @@ struct NewOptions {
     std::string plugin;
     std::string kind;
     std::string folder;  // empty: the plugin's name
+    bool stable = false;
 };
 
 // It names a CMake target, a file, a component and, in camel case, a class.
@@ -99,13 +100,43 @@ std::string prefix() {
     return package.empty() ? "" : fs::path(package).parent_path().parent_path().parent_path().parent_path();
 }
 
+// The kinds that lie in `folder`, as "linear, normalization".
+std::string kinds_in(const fs::path& folder) {
+    std::vector<std::string> kinds;
+    for (const auto kind : names<Kind>) {
+        if (fs::exists(folder / kind)) kinds.emplace_back(kind);
+    }
+    return joined(kinds);
+}
+
+int make_stable_plugin(const NewOptions& options, const fs::path& from,
+                       const std::map<std::string, std::string>& values) {
+    const auto folder = options.folder.empty() ? options.plugin : options.folder;
+    if (!fs::exists(from / options.kind))
+        throw Failure("--stable has no template of the kind " + options.kind + "; expected one of " +
+                      kinds_in(from));
+    make_folder(folder);
+    copy_filled_in(from / "common", folder, values);
+    copy_filled_in(from / options.kind, folder, values);
+    const auto known = prefix();
+    std::cout << folder << ": a plugin of the stable tier, in C, of the kind " << options.kind << "\n  cd "
+              << folder << "\n  cmake -B build -DCMAKE_PREFIX_PATH="
+              << (known.empty() ? "/where/switchyard/is/installed" : known)
+              << "\n  cmake --build build\n  ctest --test-dir build\n"
+              << "Your kernel goes into " << options.plugin << ".c, where it says so; README.md says more.\n";
+    if (known.empty())
+        std::cout << "This program is not installed: `cmake --install BUILD --prefix ~/switchyard` first.\n";
+    return Exit::fine;
+}
+
 int make_plugin(const NewOptions& options) {
     check_name(options.plugin);
     const auto from = template_folder();
-    const auto folder = options.folder.empty() ? options.plugin : options.folder;
-    make_folder(folder);
     const std::map<std::string, std::string> values{
         {"@NAME@", options.plugin}, {"@CLASS@", class_name(options.plugin)}, {"@KIND@", options.kind}};
+    if (options.stable) return make_stable_plugin(options, fs::path(from) / "stable", values);
+    const auto folder = options.folder.empty() ? options.plugin : options.folder;
+    make_folder(folder);
     copy_filled_in(fs::path(from) / "common", folder, values);
     copy_filled_in(fs::path(from) / options.kind, folder, values);
     const auto known = prefix();
@@ -131,6 +162,8 @@ Action setup_plugins_new(CLI::App& command) {
         ->required()
         ->check(CLI::IsMember(std::vector<std::string>(names<Kind>.begin(), names<Kind>.end())))
         ->type_name("KIND");
+    command.add_flag("--stable", options->stable,
+                     "in plain C, of the stable tier: loaded by hosts with other releases of LibTorch, too");
     command.add_option("--out", options->folder, "folder to make; default: NAME")->type_name("DIR");
     return [options] { return make_plugin(*options); };
 }

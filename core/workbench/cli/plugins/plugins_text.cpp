@@ -128,6 +128,7 @@ Json summary_json(const loader::PluginRecord& record) {
     }
     return {{"name", record.display_name()},
             {"version", record.manifest ? record.manifest->version : ""},
+            {"tier", record.manifest ? Json(std::string(name(record.manifest->tier))) : Json(nullptr)},
             {"usable", record.usable()},
             {"gate", failure == nullptr ? Json(nullptr) : Json(std::string(name(failure->gate)))},
             {"reason", failure == nullptr ? "" : failure->reason},

@@ -86,7 +86,6 @@ links_lead_somewhere() {
     [[ -z $broken ]] || fail "links to nothing:"$'\n'"$broken"
 }
 
-# A project of each kind as `plugins new` writes it, built together.
 # Without a LibTorch: find_package looks for none.
 new_stable_plugin_verifies() {
     local folder=$TMPDIR/own_stable_$1
@@ -99,6 +98,23 @@ new_stable_plugin_verifies() {
     expect_text "$TMPDIR/verify" "no faults in what ran"
 }
 
+# With the CUDA part where there is an nvcc, and for the CPU alone where there is none.
+new_cuda_plugin_verifies() {
+    local folder=$TMPDIR/own_cuda_$1
+    rm -rf "$folder"
+    "$prefix/bin/switchyard" plugins new "my_cuda_$1" --kind "$1" --cuda --out "$folder" >"$TMPDIR/new.log"
+    "$cmake" -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release -DSWITCHYARD_CUDA_FOR=HOST \
+        -DCMAKE_CXX_COMPILER="$compiler" -G Ninja >"$TMPDIR/configure.log" 2>&1 || fail "$(cat "$TMPDIR/configure.log")"
+    "$cmake" --build "$folder/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
+    if grep -q warning "$TMPDIR/build.log"; then fail "$(cat "$TMPDIR/build.log")"; fi
+    if ! grep -q "CUDA part left out" "$TMPDIR/configure.log"; then
+        [[ -e $folder/build/libmy_cuda_$1_cuda.so ]] || fail "there is no library for CUDA: $(ls "$folder/build")"
+    fi
+    "$prefix/bin/switchyard" plugins verify "$folder/build/libmy_cuda_$1.so" --drawn 10 >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
+    expect_text "$TMPDIR/verify" "no faults in what ran"
+}
+
+# A project of each kind as `plugins new` writes it, built together.
 new_plugins_build() {
     local kind list=$TMPDIR/own/CMakeLists.txt
     rm -rf "$TMPDIR/own" && mkdir "$TMPDIR/own"
@@ -221,6 +237,9 @@ check "a new plugin of each kind builds against what is installed, without a war
 for kind in "${kinds[@]}"; do check "a new plugin passes verify as it stands: $kind" new_plugin_verifies "$kind"; done
 for kind in normalization linear attention optimizer; do
     check "a new plugin of the stable tier passes verify as it stands: $kind" new_stable_plugin_verifies "$kind"
+done
+for kind in normalization activation; do
+    check "a new plugin with a kernel for CUDA builds, and passes verify on the CPU: $kind" new_cuda_plugin_verifies "$kind"
 done
 check "one wrong line in the kernel of a new plugin is caught" wrong_line_is_caught
 if [[ $("$compiler" -print-file-name=libasan.so) == /* ]]; then

@@ -59,6 +59,47 @@ TEST_CASE("a new plugin of each kind has its name in place of the template's") {
     CHECK_THAT(bytes_of(home.file("my_data_loader/my_data_loader.h")), contains("class MyDataLoader final"));
 }
 
+TEST_CASE("a new plugin of the stable tier is one in C, and one for CUDA has a kernel in a file of its own") {
+    const Home home;
+    struct Made {
+        std::string option;
+        std::vector<std::string> kinds, endings;
+    };
+    for (const auto& one : {Made{"--stable", {"attention", "linear", "normalization", "optimizer"}, {".c"}},
+                            Made{"--cuda",
+                                 {"activation", "normalization"},
+                                 {".cpp", ".h", "_cuda.cpp", "_kernel.cu", "_kernel.h"}}}) {
+        for (const auto name : names<Kind>) {
+            const std::string kind(name), folder = "my_" + kind + one.option;
+            INFO(folder);
+            const Words words{"plugins", "new", "my_" + kind, "--kind", kind, one.option, "--out", folder};
+            if (std::ranges::find(one.kinds, kind) == one.kinds.end()) {
+                check_refused(run(words, home.options),
+                              {one.option + " has no template of the kind " + kind + "; expected one of ",
+                               one.kinds.front()});
+                CHECK_FALSE(fs::exists(home.file(folder)));
+                continue;
+            }
+            const auto made = run(words, home.options);
+            INFO(made.err);
+            REQUIRE(made.code == 0);
+            const auto files = files_below(home.file(folder));
+            for (const auto& ending : one.endings) CHECK(files.contains("my_" + kind + ending));
+            for (const auto* expected : {"CMakeLists.txt", "README.md", "plugin.toml", ".gitignore"})
+                CHECK(files.contains(expected));
+            for (const auto& [file, text] : files) {
+                INFO(file);
+                CHECK(text.find('@' + std::string("NAME@")) == std::string::npos);
+                CHECK(text.find("@CLASS@") == std::string::npos);
+                CHECK(text.find("@KIND@") == std::string::npos);
+            }
+        }
+    }
+    check_refused(
+        run({"plugins", "new", "both", "--kind", "normalization", "--stable", "--cuda"}, home.options),
+        {"--stable and --cuda: there is no template that is both"});
+}
+
 TEST_CASE("nothing is written over, and what a name may be is said") {
     const Home home;
     const auto refused = [&](const Words& more, const Words& parts) {

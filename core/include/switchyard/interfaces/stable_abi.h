@@ -1,29 +1,31 @@
 /* The stable tier: a plugin in plain C, which a host with another LibTorch accepts, too.
  *
  * Such a plugin exports one structure, `switchyard_stable_plugin_v1`, and says `tier = "stable"` in its
- * plugin.toml. It gets tensors as LibTorch's own stable handles (stable_tensor.h) and the rest as the structures
- * below, and it calls nothing of LibTorch's C++ libraries. So neither LibTorch's build nor the layout of
- * Switchyard's C++ contracts is compared before it is loaded; only the version of this interface is.
+ * plugin.toml. It gets tensors as LibTorch's own stable handles (stable_tensor.h) and the rest as the
+ * structures below, and it calls nothing of LibTorch's C++ libraries. So neither LibTorch's build nor the
+ * layout of Switchyard's C++ contracts is compared before it is loaded; only the version of this interface
+ * is.
  *
- * How it grows. Every structure begins with `struct_size`, its size as the one who fills it in knows it. Members
- * are only added at the end, enumerators only at the end of their list, both with a new MINOR. Who reads a
- * structure reads a member only where struct_size reaches behind it: SWITCHYARD_HAS says so. MAJOR changes when
- * something that is here changes its meaning, which gets a new symbol, too.
+ * How it grows. Every structure begins with `struct_size`, its size as the one who fills it in knows it.
+ * Members are only added at the end, enumerators only at the end of their list, both with a new MINOR. Who
+ * reads a structure reads a member only where struct_size reaches behind it: SWITCHYARD_HAS says so. MAJOR
+ * changes when something that is here changes its meaning, which gets a new symbol, too.
  *
  * Rules for all functions of a plugin:
- *   - Status: 0 is fine. Anything else ends the call with the text that `fail` of the services was given last.
+ *   - Status: 0 is fine. Anything else ends the call with the text that `fail` of the services was given
+ *     last.
  *   - No exception leaves a function of a plugin or of the services. A plugin in C++ or Rust catches its own.
  *   - Handles, pointers and texts in arguments are borrowed for the call. To keep a tensor:
  *     aoti_torch_new_tensor_handle.
- *   - A handle that the plugin writes into a member "given" is the host's from then on, also where the call ends
- *     with an error. It is never one of the borrowed handles themselves.
+ *   - A handle that the plugin writes into a member "given" is the host's from then on, also where the call
+ *     ends with an error. It is never one of the borrowed handles themselves.
  *   - NULL stands for a tensor that is not there.
  *   - One component is called from one thread at a time.
- * What the operations mean - shapes, formulas, dtypes, what is asked for when - is said once, in the contract of
- * the kind (normalization.h, ...), whose members have the same names here.
+ * What the operations mean - shapes, formulas, dtypes, what is asked for when - is said once, in the contract
+ * of the kind (normalization.h, ...), whose members have the same names here.
  *
- * Learned from: ONNX Runtime's C API (onnxruntime_c_api.h), OpenXLA's PJRT C API (pjrt_c_api.h), LibTorch's C shim
- * (torch/csrc/inductor/aoti_torch/c/shim.h).
+ * Learned from: ONNX Runtime's C API (onnxruntime_c_api.h), OpenXLA's PJRT C API (pjrt_c_api.h), LibTorch's C
+ * shim (torch/csrc/inductor/aoti_torch/c/shim.h).
  */
 #ifndef SWITCHYARD_STABLE_ABI_H
 #define SWITCHYARD_STABLE_ABI_H
@@ -114,15 +116,16 @@ typedef struct SwitchyardStableOptions SwitchyardStableOptions;
 typedef struct SwitchyardStableSaved SwitchyardStableSaved;
 typedef struct SwitchyardStableState SwitchyardStableState;
 
-/* What the host does for a plugin. Valid for the life of the process, callable from any thread. Functions that
- * return a status return 0, or something else having called `fail`, so that a plugin can return it at once. */
+/* What the host does for a plugin. Valid for the life of the process, callable from any thread. Functions
+ * that return a status return 0, or something else having called `fail`, so that a plugin can return it at
+ * once. */
 typedef struct SwitchyardStableServices {
     uint32_t struct_size;
     uint16_t abi_major, abi_minor; /* of the host */
     const char* libtorch_version;  /* "2.11.0": the one that is loaded */
 
-    /* Counts one execution of a kernel by the component that was created with `token`. `variant` is a literal,
-     * "" where there are none. */
+    /* Counts one execution of a kernel by the component that was created with `token`. `variant` is a
+     * literal, "" where there are none. */
     void (*executed)(void* token, const char* variant);
     /* level: 0 debug, 1 information, 2 warning, 3 error. The text is copied. */
     void (*log)(int32_t level, const char* plugin, const char* text);
@@ -146,8 +149,8 @@ typedef struct SwitchyardStableServices {
     int32_t (*option_list_item)(const SwitchyardStableOptions* options, const char* name, int64_t index,
                                 const char** value);
 
-    /* What forward keeps for backward (saved.h): tensors and integers, each counted from 0 in their order. The
-     * handle stays the plugin's; tensors that are not there may be saved. What is read is borrowed. */
+    /* What forward keeps for backward (saved.h): tensors and integers, each counted from 0 in their order.
+     * The handle stays the plugin's; tensors that are not there may be saved. What is read is borrowed. */
     int32_t (*save)(SwitchyardStableSaved* saved, AtenTensorHandle tensor, int32_t role);
     int32_t (*save_integer)(SwitchyardStableSaved* saved, int64_t value);
     int32_t (*saved_tensor)(const SwitchyardStableSaved* saved, int64_t index, AtenTensorHandle* tensor);
@@ -157,8 +160,8 @@ typedef struct SwitchyardStableServices {
     int32_t (*add_state)(SwitchyardStableState* state, const char* parameter, const char* key,
                          AtenTensorHandle value);
 
-    /* Calls body(context, first, last) for parts of begin..end, on LibTorch's threads, and returns when all are
-     * done; `grain` is the least that is worth a thread of its own. `body` must not fail. */
+    /* Calls body(context, first, last) for parts of begin..end, on LibTorch's threads, and returns when all
+     * are done; `grain` is the least that is worth a thread of its own. `body` must not fail. */
     void (*parallel_for)(int64_t begin, int64_t end, int64_t grain,
                          void (*body)(void* context, int64_t first, int64_t last), void* context);
 } SwitchyardStableServices;
@@ -429,7 +432,7 @@ typedef struct SwitchyardStablePlugin {
     uint32_t component_count;
     /* In the order of the manifest. */
     const SwitchyardStableComponent* const* components;
-    /* Called once after loading, before anything else: where the plugin keeps `services`. Returns a status. */
+    /* Called once after loading, before anything else: there it keeps `services`. Returns a status. */
     int32_t (*init)(const SwitchyardStableServices* services);
 } SwitchyardStablePlugin;
 

@@ -1,9 +1,11 @@
 /* What a plugin of the stable tier in C calls of LibTorch: functions of its C shim, which LibTorch keeps from
- * release to release (torch/csrc/inductor/aoti_torch/c/shim.h, which only a C++ compiler can read). They are found
- * in the host when the plugin is loaded; nothing is linked. A test holds these declarations against LibTorch's own.
+ * release to release (torch/csrc/inductor/aoti_torch/c/shim.h, which only a C++ compiler can read). They are
+ * found in the host when the plugin is loaded; nothing is linked. A test holds these declarations against
+ * LibTorch's own.
  *
- * Each returns 0 if it went well. Handles that come back through `result` are new: aoti_torch_delete_tensor_object
- * gives them back. Sizes and strides are borrowed from the tensor, strides in elements.
+ * Each returns 0 if it went well. Handles that come back through `result` are new:
+ * aoti_torch_delete_tensor_object gives them back. Sizes and strides are borrowed from the tensor, strides in
+ * elements.
  */
 #ifndef SWITCHYARD_STABLE_TENSOR_H
 #define SWITCHYARD_STABLE_TENSOR_H

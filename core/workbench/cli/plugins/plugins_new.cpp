@@ -1,4 +1,4 @@
-// switchyard plugins new NAME --kind KIND [--stable]
+// switchyard plugins new NAME --kind KIND [--stable | --cuda]
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -26,6 +26,7 @@ struct NewOptions {
     std::string kind;
     std::string folder;  // empty: the plugin's name
     bool stable = false;
+    bool cuda = false;
 };
 
 // It names a CMake target, a file, a component and, in camel case, a class.
@@ -79,13 +80,16 @@ void make_folder(const std::string& folder) {
     if (error) throw Failure("cannot create the folder " + base::quoted(folder) + ": " + error.message());
 }
 
+// What the names of a template's sources begin with.
+constexpr std::string_view plugin = "plugin";
+
 void copy_filled_in(const fs::path& from, const fs::path& to,
                     const std::map<std::string, std::string>& values) {
     for (const auto& entry : fs::recursive_directory_iterator(from)) {
         if (!entry.is_regular_file()) continue;
         auto target = to / fs::relative(entry.path(), from);
-        if (target.extension() == ".in")  // "plugin.cpp.in", which is no source yet
-            target.replace_filename(values.at("@NAME@") + target.stem().extension().string());
+        if (target.extension() == ".in")  // "plugin_kernel.cu.in", which is no source yet
+            target.replace_filename(values.at("@NAME@") + target.stem().string().substr(plugin.size()));
         std::error_code error;
         fs::create_directories(target.parent_path(), error);
         std::ostringstream text;
@@ -109,43 +113,57 @@ std::string kinds_in(const fs::path& folder) {
     return joined(kinds);
 }
 
-int make_stable_plugin(const NewOptions& options, const fs::path& from,
-                       const std::map<std::string, std::string>& values) {
-    const auto folder = options.folder.empty() ? options.plugin : options.folder;
-    if (!fs::exists(from / options.kind))
-        throw Failure("--stable has no template of the kind " + options.kind + "; expected one of " +
-                      kinds_in(from));
-    make_folder(folder);
-    copy_filled_in(from / "common", folder, values);
-    copy_filled_in(from / options.kind, folder, values);
-    const auto known = prefix();
-    std::cout << folder << ": a plugin of the stable tier, in C, of the kind " << options.kind << "\n  cd "
-              << folder << "\n  cmake -B build -DCMAKE_PREFIX_PATH="
-              << (known.empty() ? "/where/switchyard/is/installed" : known)
-              << "\n  cmake --build build\n  ctest --test-dir build\n"
-              << "Your kernel goes into " << options.plugin << ".c, where it says so; README.md says more.\n";
-    if (known.empty())
-        std::cout << "This program is not installed: `cmake --install BUILD --prefix ~/switchyard` first.\n";
-    return Exit::fine;
+// What a template is made of, folder by folder, a later one's files in place of an earlier one's of that
+// name; and how what comes of it is told.
+struct Template {
+    std::vector<std::string> folders;
+    std::string what, configure, build, test, ending;
+};
+
+Template template_of(const NewOptions& options) {
+    if (options.stable)
+        return {{"stable/common", "stable/" + options.kind},
+                "a plugin of the stable tier, in C, of the kind ",
+                "cmake -B build",
+                "cmake --build build",
+                "ctest --test-dir build",
+                ".c"};
+    Template made{{"common"},
+                  "a plugin of the kind ",
+                  "cmake --preset release",
+                  "cmake --build --preset release",
+                  "ctest --preset release",
+                  ".cpp"};
+    if (!options.cuda) {
+        made.folders.push_back(options.kind);
+        return made;
+    }
+    made.folders.insert(made.folders.end(), {"cuda/common", "cuda/" + options.kind});
+    made.what = "a plugin with a kernel for CUDA devices, of the kind ";
+    made.ending = "_kernel.cu";
+    return made;
 }
 
 int make_plugin(const NewOptions& options) {
     check_name(options.plugin);
-    const auto from = template_folder();
-    const std::map<std::string, std::string> values{
-        {"@NAME@", options.plugin}, {"@CLASS@", class_name(options.plugin)}, {"@KIND@", options.kind}};
-    if (options.stable) return make_stable_plugin(options, fs::path(from) / "stable", values);
+    if (options.stable && options.cuda)
+        throw Failure("--stable and --cuda: there is no template that is both; expected one of them");
+    const fs::path from = template_folder();
+    const auto made = template_of(options);
+    if (const auto last = from / made.folders.back(); !fs::exists(last))
+        throw Failure(std::string(options.stable ? "--stable" : "--cuda") + " has no template of the kind " +
+                      options.kind + "; expected one of " + kinds_in(last.parent_path()));
     const auto folder = options.folder.empty() ? options.plugin : options.folder;
     make_folder(folder);
-    copy_filled_in(fs::path(from) / "common", folder, values);
-    copy_filled_in(fs::path(from) / options.kind, folder, values);
+    const std::map<std::string, std::string> values{
+        {"@NAME@", options.plugin}, {"@CLASS@", class_name(options.plugin)}, {"@KIND@", options.kind}};
+    for (const auto& part : made.folders) copy_filled_in(from / part, folder, values);
     const auto known = prefix();
-    std::cout << folder << ": a plugin of the kind " << options.kind << "\n  cd " << folder
-              << "\n  cmake --preset release -DCMAKE_PREFIX_PATH="
-              << (known.empty() ? "/where/switchyard/is/installed" : known)
-              << "\n  cmake --build --preset release\n  ctest --preset release\n"
-              << "Your kernel goes into " << options.plugin
-              << ".cpp, where it says so; README.md says more.\n";
+    std::cout << folder << ": " << made.what << options.kind << "\n  cd " << folder << "\n  "
+              << made.configure
+              << " -DCMAKE_PREFIX_PATH=" << (known.empty() ? "/where/switchyard/is/installed" : known)
+              << "\n  " << made.build << "\n  " << made.test << "\nYour kernel goes into " << options.plugin
+              << made.ending << ", where it says so; README.md says more.\n";
     if (known.empty())
         std::cout << "This program is not installed: `cmake --install BUILD --prefix ~/switchyard` first.\n";
     return Exit::fine;
@@ -164,6 +182,8 @@ Action setup_plugins_new(CLI::App& command) {
         ->type_name("KIND");
     command.add_flag("--stable", options->stable,
                      "in plain C, of the stable tier: loaded by hosts with other releases of LibTorch, too");
+    command.add_flag("--cuda", options->cuda,
+                     "with a kernel for CUDA devices, in a library beside the plugin's");
     command.add_option("--out", options->folder, "folder to make; default: NAME")->type_name("DIR");
     return [options] { return make_plugin(*options); };
 }

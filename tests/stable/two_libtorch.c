@@ -1,7 +1,7 @@
-/* two_libtorch LIBTORCH PLUGIN: a host of one plugin of the stable tier that is built with no LibTorch at all. It opens
- * libtorch_cpu.so of the folder LIBTORCH, then PLUGIN, calls it through its table alone, forward and backward, and
- * prints the bits of all results. So one file PLUGIN can be called under two releases of LibTorch, and the results
- * compared. Exit code 0: it ran. */
+/* two_libtorch LIBTORCH PLUGIN: a host of one plugin of the stable tier that is built with no LibTorch at
+ * all. It opens libtorch_cpu.so of the folder LIBTORCH, then PLUGIN, calls it through its table alone,
+ * forward and backward, and prints the bits of all results. So one file PLUGIN can be called under two
+ * releases of LibTorch, and the results compared. Exit code 0: it ran. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -14,8 +14,9 @@ typedef struct NormShape {
     double eps;
 } NormShape;
 
-/* Rows first..last of y = (x - mean) * scale * weight + beta; beta may be NULL. Of each row its mean (0 where it is
- * not centered) and its scale, 1 / sqrt(variance + eps), go into statistics [rows, 2]; NULL: nowhere. */
+/* Rows first..last of y = (x - mean) * scale * weight + beta; beta may be NULL. Of each row its mean (0 where
+ * it is not centered) and its scale, 1 / sqrt(variance + eps), go into statistics [rows, 2], or nowhere
+ * where that is NULL. */
 void norm_forward(const NormShape* shape, const float* x, const float* weight, const float* beta, float* y,
                   double* statistics, int64_t first, int64_t last);
 
@@ -23,8 +24,8 @@ void norm_forward(const NormShape* shape, const float* x, const float* weight, c
 void norm_input_gradient(const NormShape* shape, const float* x, const float* weight, const float* grad_y,
                          const double* statistics, float* grad_x, int64_t first, int64_t last);
 
-/* Columns first..last of the gradients of weight and beta, summed up over the rows in their order; either may be
- * NULL. */
+/* Columns first..last of the gradients of weight and beta, summed up over the rows in their order; either may
+ * be NULL. */
 void norm_row_gradients(const NormShape* shape, const float* x, const float* grad_y, const double* statistics,
                         float* grad_weight, float* grad_beta, int64_t first, int64_t last);
 

@@ -1,5 +1,5 @@
-/* A plugin of the stable tier: LayerNorm and RMSNorm in float32 on the CPU. The contract is stable_abi.h; what the
- * operation means is in normalization.h. */
+/* A plugin of the stable tier: LayerNorm and RMSNorm in float32 on the CPU. The contract is stable_abi.h;
+ * what the operation means is in normalization.h. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

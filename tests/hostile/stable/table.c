@@ -1,4 +1,5 @@
-/* A plugin of the stable tier that is wrong in the one way that the build names (WRONG_...), see CMakeLists.txt. */
+/* A plugin of the stable tier that is wrong in the one way that the build names (WRONG_...), see
+ * CMakeLists.txt. */
 #include <stddef.h>
 
 #include <switchyard/interfaces/stable_abi.h>

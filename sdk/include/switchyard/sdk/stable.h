@@ -1,5 +1,6 @@
-/* Small things that a plugin of the stable tier in C does again and again, for tensors on the CPU. Each function that
- * returns a status has called `fail` where it is not 0. Handles that come back are the caller's: switchyard_release.
+/* Small things that a plugin of the stable tier in C does again and again, for tensors on the CPU. Each
+ * function that returns a status has called `fail` where it is not 0. Handles that come back are the
+ * caller's: switchyard_release.
  */
 #ifndef SWITCHYARD_SDK_STABLE_H
 #define SWITCHYARD_SDK_STABLE_H

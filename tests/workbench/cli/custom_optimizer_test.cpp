@@ -18,7 +18,7 @@ RunOptions with_example() {
     return options;
 }
 
-const Words own{key, "optimizer.backend=auto", "optimizer.lr=0.01"};
+const Words own{key, "optimizer.backend=auto", "optimizer.lr=0.01", "linear.backend=torch"};
 
 Outcome train(const TinyJob& job, const std::string& name, const Words& sets = {}, const Words& more = {}) {
     return run(job.train(name, with(own, sets), more), with_example());
@@ -68,7 +68,7 @@ TEST_CASE("a run with it that is stopped and resumed ends with the same bits, cl
     const TinyJob job;
     const auto file = job.write("job.toml", bytes_of(job.file("job.toml")) +
                                                 "\n[[group]]\nmatch = [\"embeddings.*\"]\nlr_factor = 0.5\n"
-                                                "weight_decay = 0.2\n");
+                                                "weight_decay_factor = 0.2\n");
     const Words sets{"train.checkpoint_every=1", "optimizer.max_grad_norm=0.5"};
     const auto whole = train(job, "whole", sets);
     INFO(whole.err);

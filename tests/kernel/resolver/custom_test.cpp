@@ -12,7 +12,7 @@ using namespace switchyard::test;
 namespace {
 
 // `all` says yes to whatever it is asked, as a component does that never heard of custom algorithms.
-std::vector<resolver::Candidate> installed_ones() {
+std::vector<resolver::Candidate> optimizers_found() {
     auto own = candidate<OptimizerRequest>("mine/mine", 5);
     own.manifest.custom = {"adafactor", "shampoo"};
     return {candidate<OptimizerRequest>("all/all", 50), own};
@@ -25,16 +25,16 @@ OptimizerRequest request_for(const std::string& custom) {
     return request;
 }
 
-resolver::PlanRow resolved(const std::string& custom, std::vector<std::string> backend = {"auto"},
+resolver::PlanRow custom_row(const std::string& custom, std::vector<std::string> backend = {"auto"},
                            const resolver::ResolveOptions& options = {},
-                           const std::vector<resolver::Candidate>& candidates = installed_ones()) {
+                           const std::vector<resolver::Candidate>& candidates = optimizers_found()) {
     return resolve(use(request_for(custom), std::move(backend)), candidates, test_host(), options);
 }
 
 }  // namespace
 
 TEST_CASE("only a component that names a custom algorithm in its manifest is asked for it") {
-    const auto row = resolved("adafactor");
+    const auto row = custom_row("adafactor");
     REQUIRE(row.chosen.has_value());
     CHECK(full_name(*row.chosen) == "mine/mine");
     const auto& other = outcome(row, "all/all");
@@ -47,7 +47,7 @@ TEST_CASE("only a component that names a custom algorithm in its manifest is ask
 }
 
 TEST_CASE("what all know is asked of all, whoever brings something of its own") {
-    const auto row = resolve(use(OptimizerRequest{}, {"mine"}), installed_ones(), test_host());
+    const auto row = resolve(use(OptimizerRequest{}, {"mine"}), optimizers_found(), test_host());
     REQUIRE(row.chosen.has_value());
     CHECK(full_name(*row.chosen) == "mine/mine");
 }
@@ -57,7 +57,7 @@ TEST_CASE("a component that was named for an algorithm that another one brings i
     options.written_at = [](std::string_view key) {
         return key == "optimizer.algorithm" ? std::string("job.toml:3:1") : std::string();
     };
-    const auto row = resolved("shampoo", {"all"}, options);
+    const auto row = custom_row("shampoo", {"all"}, options);
     CHECK_FALSE(row.chosen.has_value());
     CHECK_THAT(row.error, contains("\"all\" does not serve this optimizer"));
     CHECK_THAT(row.error, contains("algorithm custom:shampoo"));
@@ -68,23 +68,23 @@ TEST_CASE("a component that was named for an algorithm that another one brings i
 TEST_CASE("a name that nobody brings is told with its key, the nearest one and all that there are") {
     resolver::ResolveOptions options;
     options.written_at = [](std::string_view key) { return "job.toml:3:1 " + std::string(key); };
-    CHECK(resolved("adafacter", {"auto"}, options).error ==
+    CHECK(custom_row("adafacter", {"auto"}, options).error ==
           "optimizer.algorithm = \"custom:adafacter\" (job.toml:3:1 optimizer.algorithm): none of the "
           "plugins found brings that algorithm; did you mean \"custom:adafactor\"? There are: "
           "custom:adafactor (mine/mine), custom:shampoo (mine/mine)");
-    CHECK(resolved("zzz").error ==
+    CHECK(custom_row("zzz").error ==
           "optimizer.algorithm = \"custom:zzz\": none of the plugins found brings that algorithm; there are: "
           "custom:adafactor (mine/mine), custom:shampoo (mine/mine)");
-    CHECK(resolved("zzz", {"auto"}, {}, {candidate<OptimizerRequest>("all/all", 1)}).error ==
+    CHECK(custom_row("zzz", {"auto"}, {}, {candidate<OptimizerRequest>("all/all", 1)}).error ==
           "optimizer.algorithm = \"custom:zzz\": none of the plugins found brings that algorithm, nor any "
           "other "
           "of its own; see `switchyard plugins doctor` and plugins.paths");
 }
 
 TEST_CASE("a plugin that cannot be used is what its algorithm's name means, and its gate is told") {
-    auto candidates = installed_ones();
+    auto candidates = optimizers_found();
     candidates[1] = unusable(candidates[1], "crashed");
-    const auto row = resolved("adafactor", {"auto"}, {}, candidates);
+    const auto row = custom_row("adafactor", {"auto"}, {}, candidates);
     CHECK_FALSE(row.chosen.has_value());
     CHECK_THAT(row.error, contains("mine/mine: ") && contains("crashed"));
 }

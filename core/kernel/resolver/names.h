@@ -23,7 +23,8 @@ BackendName parse_backend(const std::string& text);
 // "plugin/naive".
 std::string short_name(const Candidate& candidate, const std::vector<Candidate>& candidates);
 
-// Why that component cannot serve a request for a formula of a component's own: its manifest does not name it.
+// Why that component cannot serve a request for a formula of a component's own: its manifest does not name
+// it.
 std::optional<Reason> refuse_custom(const ComponentManifest& manifest, const Request& request);
 
 // Says that no candidate brings the formula of its own that is asked for, which ones there are, and where it

@@ -161,7 +161,10 @@ struct Update {
                 return lamb();
             case OptimizerKind::muon:
                 return w.dim() >= 2 ? muon() : adamw();
+            case OptimizerKind::custom:
+                break;
         }
+        throw std::invalid_argument("the reference knows no custom algorithm");
     }
 };
 

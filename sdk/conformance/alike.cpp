@@ -4,9 +4,10 @@
 namespace switchyard::conformance {
 
 bool is_alike(const OptimizerRequest& listed, const OptimizerRequest& asked) {
-    return listed.algorithm == asked.algorithm && listed.dtype == asked.dtype &&
-           listed.gradient_dtype == asked.gradient_dtype && listed.master_weights == asked.master_weights &&
-           listed.clip <= asked.clip && listed.unscale <= asked.unscale;
+    return listed.algorithm == asked.algorithm && listed.custom == asked.custom &&
+           listed.dtype == asked.dtype && listed.gradient_dtype == asked.gradient_dtype &&
+           listed.master_weights == asked.master_weights && listed.clip <= asked.clip &&
+           listed.unscale <= asked.unscale;
 }
 
 bool is_alike(const PrecisionRequest& listed, const PrecisionRequest& asked) {

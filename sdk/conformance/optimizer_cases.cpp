@@ -14,7 +14,7 @@ using Aim = OptimizerSpec::Aim;
 
 // "optimizer/adamw/clip/bf16+master/g_f32"
 std::string full_name(const OptimizerSpec& spec) {
-    std::string text = "optimizer/" + std::string(name(spec.algorithm));
+    std::string text = "optimizer/" + algorithm_name(spec.algorithm, spec.custom);
     if (spec.nesterov)
         text += "+nesterov";
     else if (spec.momentum != 0.0)
@@ -30,6 +30,7 @@ std::shared_ptr<OptimizerRequest> request_of(const OptimizerSpec& spec, const Ve
     request->device = options.device;
     request->deterministic = spec.deterministic;
     request->algorithm = spec.algorithm;
+    request->custom = spec.custom;
     request->gradient_dtype = spec.gradient_dtype;
     request->master_weights = spec.master;
     request->clip = spec.max_grad_norm > 0.0;
@@ -153,7 +154,14 @@ private:
     OptimizerSpec base_;
 };
 
-// Each algorithm, with its switches.
+OptimizerSpec custom_algorithm(const std::string& name) {
+    OptimizerSpec spec;
+    spec.algorithm = OptimizerKind::custom;
+    spec.custom = name;
+    return spec;
+}
+
+// Each algorithm that all know, with its switches.
 std::vector<OptimizerSpec> algorithms() {
     std::vector<OptimizerSpec> all;
     for (const OptimizerKind algorithm : {OptimizerKind::adamw, OptimizerKind::adam, OptimizerKind::sgd,
@@ -192,20 +200,70 @@ void add(std::vector<OptimizerSpec>& specs, const OptimizerSpec& algorithm, DTyp
     add_for(DType::float32, true, false);
 }
 
+// Of an algorithm without an oracle. In low precision what two runs make of the same is too far apart to be
+// compared; there it is held to what it makes of master weights.
+void add_properties(std::vector<OptimizerSpec>& specs, const OptimizerSpec& algorithm, DType dtype) {
+    using Property = OptimizerSpec::Property;
+    OptimizerSpec base = algorithm;
+    base.aim = Aim::property;
+    base.dtype = dtype;
+    base.gradient_dtype = is_low(dtype) ? DType::float32 : dtype;
+    base.master = is_low(dtype);
+    base.long_size = 300;
+    Specs made(base);
+    const auto with = [&](const char* family, Property property, auto change) {
+        made.with(family, [&](OptimizerSpec& s) { s.property = property, change(s); });
+    };
+    const auto as_it_is = [](OptimizerSpec&) {};
+    with("converges/quadratic", Property::quadratic, as_it_is);
+    with("converges/regression", Property::regression, as_it_is);
+    with("no_rate", Property::no_rate, as_it_is);
+    if (is_low(dtype)) {
+        with("as_masters", Property::master, as_it_is);
+    } else {
+        with("unscaled", Property::unscaling, [](OptimizerSpec& s) { s.unscale = true; });
+        with("unscaled/by_tensor", Property::unscaling,
+             [](OptimizerSpec& s) { s.unscale = s.as_tensors = true; });
+        with("clipped", Property::clipping, [](OptimizerSpec& s) { s.max_grad_norm = 8.0; });
+        with("rate_tensor", Property::rate_tensor, as_it_is);
+        with("decay", Property::decay, as_it_is);
+        with("own_groups", Property::groups, [](OptimizerSpec& s) { s.own_hyper = true; });
+        with("split_groups", Property::splitting, as_it_is);
+        with("order", Property::order, as_it_is);
+        for (const Placement placement : {Placement::permuted, Placement::sliced, Placement::stepped})
+            with((std::string("strides/") + name(placement)).c_str(), Property::strides,
+                 [&](OptimizerSpec& s) { s.gradients = placement; });
+    }
+    specs.insert(specs.end(), made.all.begin(), made.all.end());
+    if (dtype != DType::float32) return;
+    base.aim = Aim::steps;
+    Specs followed(base);
+    followed.with("steps2000", [](OptimizerSpec& s) { s.steps = 2000, s.long_size = 64, s.lr = 1e-3; });
+    specs.insert(specs.end(), followed.all.begin(), followed.all.end());
+}
+
 }  // namespace
 
-std::vector<FreeCase> listed_cases(KindTraits<Kind::optimizer>, const Facts&, const VerifyOptions& options) {
+std::vector<FreeCase> listed_cases(KindTraits<Kind::optimizer>, const Facts& facts,
+                                   const VerifyOptions& options) {
     std::vector<OptimizerSpec> specs;
     for (const DType dtype : options.dtypes) {
         for (const OptimizerSpec& algorithm : algorithms()) add(specs, algorithm, dtype, options.long_run);
+        for (const std::string& own : facts.custom) {
+            add(specs, custom_algorithm(own), dtype, options.long_run);
+            add_properties(specs, custom_algorithm(own), dtype);
+        }
     }
     std::vector<FreeCase> cases;
     for (const OptimizerSpec& spec : specs) cases.push_back(make_case(spec, options));
     return cases;
 }
 
-FreeCase drawn_case(KindTraits<Kind::optimizer>, Draw& draw, const Facts&, const VerifyOptions& options) {
-    OptimizerSpec spec = draw.one_of(algorithms());
+FreeCase drawn_case(KindTraits<Kind::optimizer>, Draw& draw, const Facts& facts,
+                    const VerifyOptions& options) {
+    auto all = algorithms();
+    for (const std::string& own : facts.custom) all.push_back(custom_algorithm(own));
+    OptimizerSpec spec = draw.one_of(all);
     spec.family = draw.family();
     spec.dtype = spec.gradient_dtype = draw.one_of(options.dtypes);
     if (is_low(spec.dtype) && draw.special(0.7)) {

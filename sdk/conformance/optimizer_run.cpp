@@ -1,12 +1,14 @@
 #include <switchyard/conformance/optimizer_run.h>
 
 #include <cmath>
+#include <optional>
 #include <sstream>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/where.h>
 
 #include <switchyard/conformance/optimizer_part_checks.h>
+#include <switchyard/conformance/optimizer_properties.h>
 #include <switchyard/conformance/optimizer_state_checks.h>
 #include <switchyard/conformance/optimizer_truth.h>
 #include <switchyard/conformance/threads.h>
@@ -71,15 +73,16 @@ public:
         : spec_(spec),
           findings_(findings),
           problem_(make_problem(spec, seed, device)),
-          truth_(spec, seed),
           binding_(findings.component(), request) {
+        if (spec.has_oracle()) truth_.emplace(spec, seed);
         optimizer().bind(problem_.groups);
     }
 
     void run() {
         for (std::int64_t t = 0; t < spec_.steps && !findings_.any(); ++t) {
             set_gradients(problem_, t);
-            truth_.step(t);
+            if (truth_) truth_->step(t);
+            if (!truth_ && spec_.folded()) norm_ = norm_of_gradients(problem_);
             const bool bad = spec_.bad_value != 0.0 && t == bad_step;
             if (bad)
                 step_with_bad_gradient(t);
@@ -165,17 +168,26 @@ private:
         if (spec_.aim == OptimizerSpec::Aim::steps) check_targets(t);
     }
 
+    void check_finite(std::int64_t t, const at::Tensor& found) {
+        const at::Tensor bad = found.isfinite().logical_not();
+        if (!bad.any().item<bool>()) return;
+        findings_.add("nan", at_step(t) +
+                                 target_at(problem_.groups, bad.to(at::kInt).argmax().item<std::int64_t>()) +
+                                 " is not finite, and all gradients are");
+    }
+
     void check_targets(std::int64_t t) {
         at::Tensor found = all_targets(problem_.groups);
-        const at::Tensor oracle = truth_.targets();
-        if (truth_.unstable().defined())
-            found = at::where(truth_.unstable(), oracle.to(found.scalar_type()), found);
+        if (!truth_) return check_finite(t, found);
+        const at::Tensor oracle = truth_->targets();
+        if (truth_->unstable().defined())
+            found = at::where(truth_->unstable(), oracle.to(found.scalar_type()), found);
         std::string what = at_step(t) + "parameters";
         if (oracle.numel() > 0) {
             const at::Tensor off = (found.to(at::kDouble) - oracle).abs();
             what += ", worst at " + target_at(problem_.groups, off.argmax().item<std::int64_t>());
         }
-        findings_.compare(what, found, {oracle, truth_.error(), 2.0, {}, 0.0, 0.0}, "wrong_update");
+        findings_.compare(what, found, {oracle, truth_->error(), 2.0, {}, 0.0, 0.0}, "wrong_update");
     }
 
     void check_norm(std::int64_t t, const at::Tensor& norm) {
@@ -187,7 +199,7 @@ private:
         if (!norm.defined() || norm.dim() != 0 || norm.scalar_type() != at::kFloat)
             return findings_.add("wrong_norm", at_step(t) + "grad_norm is no float32 scalar");
         if (spec_.aim == OptimizerSpec::Aim::large_gradients) return;
-        const double expected = truth_.norm(), found = norm.item<double>();
+        const double expected = truth_ ? truth_->norm() : norm_, found = norm.item<double>();
         const auto values = static_cast<double>(value_count(spec_));
         const double allowed = expected * 16.0 * unit_roundoff(at::kFloat) * std::sqrt(values);
         if (std::abs(found - expected) <= allowed) return;
@@ -237,7 +249,8 @@ private:
     const OptimizerSpec& spec_;
     Findings& findings_;
     OptimizerProblem problem_;
-    OptimizerTruth truth_;
+    std::optional<OptimizerTruth> truth_;  // where the algorithm has an oracle
+    double norm_ = 0.0;                    // of the unscaled gradients, where it has none
     Binding binding_;
     std::int64_t steps_ = 0;
 };
@@ -255,6 +268,8 @@ void run_optimizer(const OptimizerSpec& spec, const std::shared_ptr<const Optimi
             return check_bad_parameters(spec, request, seed, device, findings);
         case OptimizerSpec::Aim::parts:
             return check_parts(spec, request, seed, device, findings);
+        case OptimizerSpec::Aim::property:
+            return check_property(spec, request, seed, device, findings);
         default:
             return OptimizerRun(spec, request, seed, device, findings).run();
     }

@@ -56,9 +56,10 @@ std::string different_parameter(Subject& found, Subject& expected) {
 
 void check_form(const OptimizerSpec& spec, Subject& subject, std::int64_t steps, Findings& findings) {
     const OptimizerState state = subject.optimizer().state();
-    if (state.algorithm != name(spec.algorithm)) {
-        findings.add("wrong_state", "the state's algorithm is '" + state.algorithm + "', expected '" +
-                                        std::string(name(spec.algorithm)) + "'");
+    const std::string algorithm = algorithm_name(spec.algorithm, spec.custom);
+    if (state.algorithm != algorithm) {
+        findings.add("wrong_state",
+                     "the state's algorithm is '" + state.algorithm + "', expected '" + algorithm + "'");
     }
     if (state.step != steps) {
         findings.add("wrong_state", "the state counts " + std::to_string(state.step) + " steps, expected " +

@@ -137,7 +137,8 @@ std::string relative_to(const fs::path& root, const fs::path& path) {
 
 /// The part that a file belongs to, from its path relative to the root; empty if it belongs to none.
 std::string part_of(const std::string& path) {
-    static const std::regex plugin("(plugins|examples/plugin|tests/support/plugins|tests/hostile)/.*");
+    static const std::regex plugin(
+        "(plugins|examples/plugin|examples/plugins|tests/support/plugins|tests/hostile)/.*");
     static const std::regex module(
         "(?:core/include/switchyard|core/kernel|core/workbench|sdk/include/switchyard|core|sdk)/([^/]+)/.*");
     std::smatch match;
@@ -312,7 +313,8 @@ bool may_link(const Target& target, const Target& other) {
 Problems check_includes(const fs::path& root) {
     Problems problems;
     Edges edges;
-    for (const auto& file : sources_below(root, {"core", "sdk", "plugins", "examples/plugin"})) {
+    for (const auto& file :
+         sources_below(root, {"core", "sdk", "plugins", "examples/plugin", "examples/plugins"})) {
         const std::string name = relative_to(root, file);
         const std::string part = part_of(name);
         if (!may_use.contains(part)) {

@@ -49,6 +49,18 @@ example_builds() {
     "$cmake" --build "$example/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
 }
 
+# An optimizer with an algorithm of its own: built, proven, and planned and trained by name.
+own_algorithm_trains() {
+    local own=$TMPDIR/adafactor
+    rm -rf "$own" && cp -r "$source_dir/examples/plugins/adafactor" "$own"
+    "$cmake" -S "$own" -B "$own/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_CXX_COMPILER="$compiler" -G Ninja >"$TMPDIR/configure.log" 2>&1 || fail "$(cat "$TMPDIR/configure.log")"
+    "$cmake" --build "$own/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
+    "$prefix/bin/switchyard" plugins verify "$own/build/libadafactor.so" >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
+    SWITCHYARD_PLUGIN_PATH=$own/build "$prefix/bin/switchyard" train "$own/train.toml" --run "$TMPDIR/adafactor_run" >"$TMPDIR/train" 2>&1 ||
+        fail "$(cat "$TMPDIR/train")"
+}
+
 # The folder that holds the example's library, wherever its own CMakeLists.txt puts it.
 example_folder() { dirname "$(find "$example/build" -name 'lib*.so' | head -n 1)"; }
 example_name() { basename "$(find "$example/build" -name 'lib*.so' | head -n 1)" | sed 's/^lib//; s/\.so$//'; }
@@ -230,6 +242,7 @@ check "no installed file names the build tree" mentions_no_build_tree
 check "links of installed documents lead to what is there" links_lead_somewhere
 check "a plugin outside the tree builds against what is installed" example_builds
 check "it exports one symbol" example_exports_one_symbol
+check "an optimizer with an algorithm of its own is built, proven and trains" own_algorithm_trains
 check "the installed program finds it by SWITCHYARD_PLUGIN_PATH" example_is_found
 check "the installed program explains it" example_is_explained
 kinds=(activation attention data_loader linear loss normalization optimizer precision)

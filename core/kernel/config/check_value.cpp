@@ -28,6 +28,8 @@ std::string choices_text(const ValueLimits& limits, bool quotes) {
     std::string text;
     for (const auto& choice : limits.choices)
         base::add_item(text, quotes && !is_switch_word(choice) ? toml_string(choice) : choice);
+    const std::string custom = std::string(custom_prefix) + "NAME";
+    if (limits.custom) base::add_item(text, quotes ? toml_string(custom) : custom);
     return text;
 }
 
@@ -40,6 +42,11 @@ bool is_word(std::string_view text) {
     return !text.empty() &&
            text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") ==
                std::string_view::npos;
+}
+
+// custom:NAME, as a component names it in its plugin.toml.
+bool is_custom_name(std::string_view text) {
+    return text.starts_with(custom_prefix) && is_word(text.substr(custom_prefix.size()));
 }
 
 // [plugin/]component[@variant]
@@ -73,7 +80,7 @@ std::optional<Value> check_scalar(const ValueSpec& spec, const Node& node, std::
     if (type == ValueType::number && number != nullptr && in_range(limits, *number)) return *number;
     if (text == nullptr || (type < ValueType::string && limits.choices.empty())) return std::nullopt;
     const bool known =
-        choice ? std::ranges::count(limits.choices, *text) > 0
+        choice ? std::ranges::count(limits.choices, *text) > 0 || (limits.custom && is_custom_name(*text))
                : type == ValueType::string || (type == ValueType::backend && is_backend_name(*text));
     if (known) return *text;
     const std::string near = suggest(*text, limits.choices);

@@ -89,6 +89,7 @@ nlohmann::json json_of(const Field& field) {
     if (limits.max) entry[limits.below_max ? "below" : "max"] = *limits.max;
     if (limits.length > 0) entry["length"] = limits.length;
     if (!limits.choices.empty()) entry["choices"] = limits.choices;
+    if (limits.custom) entry["custom"] = true;
     return entry;
 }
 

@@ -59,6 +59,7 @@ struct LossConfig : SlotConfig {
 
 struct OptimizerConfig : SlotConfig {
     OptimizerKind algorithm = OptimizerKind::adamw;
+    std::string custom;  // the algorithm's name where it is a custom one, else empty
     double lr = 1e-4;
     std::vector<double> betas{0.9, 0.999};  // always two
     double eps = 1e-8;
@@ -67,6 +68,8 @@ struct OptimizerConfig : SlotConfig {
     bool nesterov = false;       // sgd, muon
     double max_grad_norm = 1.0;  // 0: no clipping
     bool operator==(const OptimizerConfig&) const = default;
+    // As it is written: "adamw", "custom:adafactor".
+    std::string algorithm_name() const { return switchyard::algorithm_name(algorithm, custom); }
 };
 
 struct PrecisionConfig : SlotConfig {

@@ -268,8 +268,22 @@ Section optimizer_section() {
     auto rows = slot<&Config::optimizer>(Kind::optimizer,
                                          "The component that updates the parameters, and the update rule.");
     using O = OptimizerConfig;
-    rows.add<&O::algorithm>("algorithm", "update rule; `backend` is the component that computes it", {},
-                            {.also = "name type"});
+    ValueLimits known{.custom = true};
+    for (const auto algorithm : names<OptimizerKind>) {
+        if (algorithm != name(OptimizerKind::custom)) known.choices.emplace_back(algorithm);
+    }
+    Field& algorithm = rows.add<&O::algorithm>(
+        "algorithm",
+        "update rule, custom:NAME for one that a plugin brings; `backend` is the component that computes it",
+        std::move(known), {.also = "name type"});
+    algorithm.get = [](const Config& config) { return Value(config.optimizer.algorithm_name()); };
+    algorithm.set = [](Config& config, const Value& value) {
+        std::string_view text = std::get<std::string>(value);
+        const bool custom = text.starts_with(custom_prefix);
+        if (custom) text.remove_prefix(custom_prefix.size());
+        config.optimizer.algorithm = custom ? OptimizerKind::custom : *parse<OptimizerKind>(text);
+        config.optimizer.custom = custom ? text : "";
+    };
     rows.add<&O::lr>("lr", "learning rate", at_least(0), {.also = "learning_rate"});
     rows.add<&O::betas>("betas", "decay of the two moments (adamw, adam, lion, lamb)", share(2),
                         {.also = "beta1 beta2 adam_beta1 adam_beta2"});

@@ -120,6 +120,7 @@ ComponentManifest component_from(const Json& value, const std::string& where) {
         throw Invalid(in + "accuracy_bound is above 0 where accuracy is 'reduced', and else 0");
     if (component.kind == Kind::data_loader)
         component.composition = choice<Composition>(value, "composition", in);
+    if (value.contains("custom")) component.custom = texts(value, "custom", in);
     component.options = schema_from(member(value, "options", in), in);
     return component;
 }
@@ -223,6 +224,7 @@ Json to_json(const ComponentManifest& component) {
               {"accuracy_bound", component.accuracy_bound},
               {"options", options}};
     if (component.kind == Kind::data_loader) json["composition"] = name(component.composition);
+    if (!component.custom.empty()) json["custom"] = component.custom;
     return json;
 }
 

@@ -78,7 +78,8 @@ private:
         SupportCell cell{device, dtype, false, host.name, {}, {}, {}};
         std::vector<Reason> fewest;
         std::shared_ptr<const Request> served;
-        for (const StandardRequest& standard : standard_requests(kind, device, dtype)) {
+        for (const StandardRequest& standard :
+             standard_requests(kind, device, dtype, component_.manifest->custom)) {
             Verdict verdict = supports(*standard.request, host);
             if (verdict.ok()) {
                 if (!served) served = standard.request;
@@ -113,7 +114,8 @@ private:
 
     bool try_forward() {
         for (const DType dtype : probed_dtypes(component_.manifest->kind)) {
-            for (const StandardRequest& standard : tiny_requests(component_.manifest->kind, dtype)) {
+            for (const StandardRequest& standard :
+                 tiny_requests(component_.manifest->kind, dtype, component_.manifest->custom)) {
                 enter(ProbePhase::supports);
                 if (!supports(*standard.request, hosts_.here).ok()) continue;
                 forward(*standard.request);

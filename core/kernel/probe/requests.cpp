@@ -7,6 +7,8 @@ namespace switchyard::loader {
 
 namespace {
 
+using Names = std::vector<std::string>;
+
 struct Sizes {
     std::int64_t batch, heads, length, head_dim, classes;
     std::int64_t rows() const { return batch * length; }
@@ -64,8 +66,13 @@ ActivationKind& formula(ActivationRequest& request) { return request.activation;
 LossKind& formula(LossRequest& request) { return request.loss; }
 OptimizerKind& formula(OptimizerRequest& request) { return request.algorithm; }
 
+void set_custom(OptimizerRequest& request, const std::string& name) {
+    request.algorithm = OptimizerKind::custom;
+    request.custom = name;
+}
+
 template <class R>
-std::vector<StandardRequest> requests(R request, const Sizes& sizes) {
+std::vector<StandardRequest> requests(R request, const Sizes& sizes, const Names& custom) {
     request.phase = Phase::eval;
     request.allow_reduced = true;
     std::vector<StandardRequest> all;
@@ -77,7 +84,13 @@ std::vector<StandardRequest> requests(R request, const Sizes& sizes) {
         using Formula = std::remove_reference_t<decltype(formula(request))>;
         for (std::size_t i = 0; i < names<Formula>.size(); ++i) {
             formula(request) = static_cast<Formula>(i);
-            add(names<Formula>[i]);
+            if (names<Formula>[i] != "custom") add(names<Formula>[i]);
+        }
+        for (const std::string& name : custom) {
+            if constexpr (requires { set_custom(request, name); }) {
+                set_custom(request, name);
+                add(std::string(custom_prefix) + name);
+            }
         }
     } else {
         add("");
@@ -85,12 +98,13 @@ std::vector<StandardRequest> requests(R request, const Sizes& sizes) {
     return all;
 }
 
-std::vector<StandardRequest> requests(Kind kind, Device device, DType dtype, const Sizes& sizes) {
+std::vector<StandardRequest> requests(Kind kind, Device device, DType dtype, const Sizes& sizes,
+                                      const Names& custom) {
     return visit(kind, [&]<class Traits>(Traits) {
         typename Traits::Request request;
         request.device = device;
         request.dtype = dtype;
-        return requests(request, sizes);
+        return requests(request, sizes, custom);
     });
 }
 
@@ -106,12 +120,12 @@ std::vector<DType> probed_dtypes(Kind kind) {
     return {DType::float32, DType::bfloat16, DType::float16, DType::float64};
 }
 
-std::vector<StandardRequest> standard_requests(Kind kind, Device device, DType dtype) {
-    return requests(kind, device, dtype, usual);
+std::vector<StandardRequest> standard_requests(Kind kind, Device device, DType dtype, const Names& custom) {
+    return requests(kind, device, dtype, usual, custom);
 }
 
-std::vector<StandardRequest> tiny_requests(Kind kind, DType dtype) {
-    return requests(kind, Device::cpu, dtype, tiny);
+std::vector<StandardRequest> tiny_requests(Kind kind, DType dtype, const Names& custom) {
+    return requests(kind, Device::cpu, dtype, tiny, custom);
 }
 
 }  // namespace switchyard::loader

@@ -20,8 +20,9 @@ std::vector<Device> probed_devices(Kind kind);
 std::vector<DType> probed_dtypes(Kind kind);
 
 // One for each formula of the kind: evaluation of a batch of 8 sequences of 128 tokens, 12 heads of 64,
-// without masks or dropout.
-std::vector<StandardRequest> standard_requests(Kind kind, Device device, DType dtype);
+// without masks or dropout. `custom`: the formulas of its own that the component brings.
+std::vector<StandardRequest> standard_requests(Kind kind, Device device, DType dtype,
+                                               const std::vector<std::string>& custom);
 
 // Where none of those is served: the same in another form - packed sequences, a stored weight.
 std::vector<StandardRequest> other_forms(Kind kind, Device device, DType dtype);
@@ -35,6 +36,6 @@ struct Variation {
 std::vector<Variation> variations(Kind kind, const Request& served);
 
 // The same for the tiny forward (forward.h), on the CPU.
-std::vector<StandardRequest> tiny_requests(Kind kind, DType dtype);
+std::vector<StandardRequest> tiny_requests(Kind kind, DType dtype, const std::vector<std::string>& custom);
 
 }  // namespace switchyard::loader

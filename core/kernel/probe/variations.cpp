@@ -187,7 +187,7 @@ std::vector<Variation> variations(Kind kind, const Request& served) {
 
 std::vector<StandardRequest> other_forms(Kind kind, Device device, DType dtype) {
     std::vector<StandardRequest> forms;
-    for (const StandardRequest& standard : standard_requests(kind, device, dtype)) {
+    for (const StandardRequest& standard : standard_requests(kind, device, dtype, {})) {
         if (kind == Kind::attention)
             add_form<AttentionRequest>(forms, standard, [](auto& r) { lay_out(r, Layout::packed); });
         if (kind == Kind::data_loader)

@@ -6,6 +6,7 @@
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/printable.h"
 #include "core/kernel/config/suggest.h"
+#include "core/kernel/resolver/request_fields.h"
 #include "core/kernel/resolver/resolver.h"
 
 namespace switchyard::resolver {
@@ -22,6 +23,8 @@ std::vector<std::string> all_names(Kind kind, const std::vector<Candidate>& cand
     list.erase(std::unique(list.begin(), list.end()), list.end());
     return list;
 }
+
+std::string written(const std::string& custom) { return std::string(custom_prefix) + custom; }
 
 std::string unknown(Kind kind, const std::string& text, const BackendName& wanted,
                     const std::vector<Candidate>& candidates) {
@@ -102,6 +105,38 @@ Named find_named(Kind kind, const std::string& text, const std::vector<Candidate
         return {nullptr, "", unknown_variant(*fits.front(), wanted.variant)};
     }
     return {fits.front(), wanted.variant, ""};
+}
+
+std::optional<Reason> refuse_custom(const ComponentManifest& manifest, const Request& request) {
+    const auto custom = custom_name(manifest.kind, request);
+    if (custom.empty() || std::ranges::count(manifest.custom, custom) > 0) return std::nullopt;
+    std::string expected = "an algorithm that all know: it brings none of its own";
+    if (!manifest.custom.empty()) expected = written(base::joined(manifest.custom, ", custom:"));
+    return Reason{Code::Algorithm, "algorithm", expected, written(custom), ""};
+}
+
+std::string unknown_custom(Kind kind, const Request& request, const std::vector<Candidate>& candidates,
+                           const std::function<std::string(std::string_view key)>& written_at) {
+    const auto custom = custom_name(kind, request);
+    if (custom.empty()) return "";
+    std::vector<std::string> known, shown;
+    for (const auto& candidate : candidates) {
+        if (candidate.manifest.kind != kind) continue;
+        for (const auto& own : candidate.manifest.custom) {
+            known.push_back(own);
+            shown.push_back(written(own) + " (" + candidate.full_name() + ")");
+        }
+    }
+    if (std::ranges::count(known, custom) > 0) return "";
+    const std::string key = std::string(name(kind)) + ".algorithm";
+    const auto place = written_at ? written_at(key) : "";
+    std::string message = key + " = " + quoted(written(custom)) + (place.empty() ? "" : " (" + place + ")") +
+                          ": none of the plugins found brings that algorithm";
+    if (shown.empty())
+        return message + ", nor any other of its own; see `switchyard plugins doctor` and plugins.paths";
+    const auto near = config::suggest(custom, known);
+    if (!near.empty()) message += "; did you mean " + quoted(written(near)) + "?";
+    return message + (near.empty() ? "; there are: " : " There are: ") + base::joined(shown);
 }
 
 }  // namespace switchyard::resolver

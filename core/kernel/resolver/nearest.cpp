@@ -31,7 +31,8 @@ template <class Enum>
 std::vector<FieldValue> others(Enum current) {
     std::vector<FieldValue> list;
     for (std::size_t i = 0; i < names<Enum>.size(); ++i) {
-        if (static_cast<Enum>(i) != current) list.emplace_back(static_cast<Enum>(i));
+        const FieldValue other = static_cast<Enum>(i);
+        if (static_cast<Enum>(i) != current && !is_custom(other)) list.push_back(other);
     }
     return list;
 }
@@ -118,8 +119,10 @@ std::vector<FieldValue> alternatives(const Field& field, const std::vector<Field
     return size && range->single() ? as_ranges(near_sizes(range->max)) : other_lengths(*range);
 }
 
-std::string words_for(const Field& field, const FieldValue& value) {
+std::string words_for(const Field& field, const FieldValue& value, const std::string& custom) {
     const std::string name(field.name);
+    if (is_custom(field.value))
+        return name + ' ' + to_text(value) + " instead of " + std::string(custom_prefix) + custom;
     if (const auto* flag = std::get_if<bool>(&value)) return name + (*flag ? " on" : " off");
     if (const auto* rest = std::get_if<MaskSet>(&value)) {
         MaskSet gone;
@@ -157,7 +160,7 @@ public:
         const auto list = fields(kind, *request);
         for (const auto& field : list) {
             for (const auto& value : alternatives(field, list))
-                all_.push_back({field.name, value, words_for(field, value)});
+                all_.push_back({field.name, value, words_for(field, value, custom_name(kind, *request))});
         }
         std::stable_partition(all_.begin(), all_.end(),
                               [](const Change& change) { return change.field != "phase"; });

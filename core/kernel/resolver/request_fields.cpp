@@ -28,6 +28,7 @@ bool is_off(const FieldValue& value) {
     if (const auto* masks = std::get_if<MaskSet>(&value)) return masks->empty();
     if (const auto* range = std::get_if<Range>(&value)) return range->max == 0;
     if (const auto* input = std::get_if<InputQuantization>(&value)) return *input == InputQuantization::none;
+    if (const auto* text = std::get_if<std::string>(&value)) return text->empty();
     return false;
 }
 
@@ -55,6 +56,17 @@ std::shared_ptr<Request> clone(Kind kind, const Request& request) {
 
 bool equal(Kind kind, const Request& a, const Request& b) { return fields(kind, a) == fields(kind, b); }
 
+bool is_custom(const FieldValue& value) {
+    const auto* algorithm = std::get_if<OptimizerKind>(&value);
+    return algorithm != nullptr && *algorithm == OptimizerKind::custom;
+}
+
+std::string custom_name(Kind kind, const Request& request) {
+    if (kind != Kind::optimizer) return "";
+    const auto& asked = KindTraits<Kind::optimizer>::request(request);
+    return asked.algorithm == OptimizerKind::custom ? asked.custom : "";
+}
+
 std::string to_text(const FieldValue& value) {
     return std::visit(
         [](const auto& v) -> std::string {
@@ -65,6 +77,8 @@ std::string to_text(const FieldValue& value) {
                 return std::to_string(v);
             else if constexpr (std::is_same_v<V, double>)
                 return number(v);
+            else if constexpr (std::is_same_v<V, std::string>)
+                return v;
             else if constexpr (std::is_same_v<V, MaskSet>)
                 return switchyard::to_text(v, "+");
             else if constexpr (std::is_same_v<V, Range>)
@@ -82,8 +96,12 @@ std::string in_words(Kind kind, const Request& request) {
         if (field.name == "dtype" || field.name == "device" || field.name == "layout" ||
             field.name == "phase")
             continue;
-        if (is_off(field.value)) continue;
+        if (is_off(field.value) || field.name == "custom") continue;
         text.append(", ").append(field.name);
+        if (const auto custom = custom_name(kind, request); !custom.empty() && is_custom(field.value)) {
+            text.append(1, ' ').append(custom_prefix).append(custom);
+            continue;
+        }
         if (!std::holds_alternative<bool>(field.value)) text.append(1, ' ').append(to_text(field.value));
     }
     return text;

@@ -13,7 +13,7 @@ namespace switchyard::resolver {
 
 using FieldValue =
     std::variant<bool, std::int64_t, double, Range, DType, Device, Layout, Phase, MaskSet, NormKind,
-                 ActivationKind, OptimizerKind, WeightFormat, LossKind, InputQuantization>;
+                 ActivationKind, OptimizerKind, WeightFormat, LossKind, InputQuantization, std::string>;
 
 struct Field {
     std::string_view name;  // of the member, as it stands in reasons: "head_dim"
@@ -33,6 +33,12 @@ bool equal(Kind kind, const Request& a, const Request& b);
 
 // Is the field off, so that a description can leave it out?
 bool is_off(const FieldValue& value);
+
+// Does the field say that the formula is one of a component's own?
+bool is_custom(const FieldValue& value);
+
+// The name of the formula that only a component of that name's own knows; empty: it is one that all know.
+std::string custom_name(Kind kind, const Request& request);
 
 // "12", "1..512", "float32", "causal+key_lengths" ("none" for an empty set), "yes", "no".
 std::string to_text(const FieldValue& value);

@@ -76,6 +76,7 @@ private:
     }
 
     std::vector<Reason> reasons_for(const Request& request, const std::string& variant) const {
+        if (auto refusal = refuse_custom(candidate_.manifest, request)) return {*std::move(refusal)};
         auto reasons = candidate_.supports(request, host_, options_, variant).reasons;
         const bool told = std::any_of(reasons.begin(), reasons.end(),
                                       [](const Reason& r) { return r.code == Code::Accuracy; });
@@ -130,6 +131,7 @@ public:
 
     PlanRow resolve() {
         named_ = !use_.config.automatic();
+        row_.error = unknown_custom(use_.kind, *use_.request, candidates_, options_.written_at);
         if (named_)
             choose_named();
         else

@@ -69,6 +69,7 @@ std::string unmeasured_because(const LossRequest& request) {
 }
 
 std::string unmeasured_because(const OptimizerRequest& request) {
+    if (request.algorithm == OptimizerKind::custom) return "a custom algorithm is not measured";
     return request.gradient_dtype == request.dtype ? "" : "this form of parameters is not measured";
 }
 

@@ -21,6 +21,7 @@ OptimizerRequest optimizer_request(const Config& config, const Requests& request
     auto r = requests.make<OptimizerRequest>(requests.storage(OpClass::linear, "model"), Phase::train, slot);
     r.needs_grad = false;
     r.algorithm = slot.algorithm;
+    r.custom = slot.custom;
     r.gradient_dtype = r.dtype;
     r.master_weights = size_of(r.dtype) < size_of(DType::float32);
     r.clip = slot.max_grad_norm > 0;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/config/trainable.h"
+
 namespace switchyard::scale {
 namespace {
 
@@ -61,12 +64,19 @@ double state_numbers(OptimizerKind algorithm, double momentum) {
         case OptimizerKind::sgd:
         case OptimizerKind::muon:
             return momentum > 0.0 ? 1.0 : 0.0;
+        case OptimizerKind::custom:
+            break;
     }
     return 0.0;
 }
 
 RankMemory memory_of_rank(const config::Config& config, const std::vector<model::ModelPart>& parts,
                           DType computed_in, std::int64_t ranks, const std::vector<DividedUnit>& units) {
+    if (config.optimizer.algorithm == OptimizerKind::custom)
+        throw base::InputError(config::told_at(config, "optimizer.algorithm") + "how much state " +
+                               config.optimizer.algorithm_name() +
+                               " keeps is not known before it runs; expected adamw, adam, sgd, lion, lamb or "
+                               "muon, whichever keeps most like it");
     double values = 0.0, activations = 0.0;
     for (const auto& part : parts) {
         values += static_cast<double>(part.parameters);

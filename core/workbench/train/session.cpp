@@ -65,7 +65,7 @@ std::string describe_plan(const config::Config& config, const resolver::Plan& pl
                        " layers, hidden " + std::to_string(model.hidden_size) + ", " +
                        std::to_string(model.heads) + " heads, vocabulary " +
                        std::to_string(model.vocab_size) +
-                       "\noptimizer algorithm: " + std::string(name(config.optimizer.algorithm)) + "\n";
+                       "\noptimizer algorithm: " + config.optimizer.algorithm_name() + "\n";
     for (const auto& row : plan.rows) {
         // What only stands where layers are divided over ranks is not what a run is.
         if (!row.chosen || row.use.slot == model::taking_over_slot) continue;

@@ -134,6 +134,14 @@ end_seconds = 2.5
     CHECK(config.log == LogConfig{{"tee", "./a"}, 2.5});
 }
 
+TEST_CASE("an optimizer's algorithm may be one that a plugin brings") {
+    const Config config = good("optimizer.algorithm = \"custom:adafactor\"");
+    CHECK(config.optimizer.algorithm == OptimizerKind::custom);
+    CHECK(config.optimizer.custom == "adafactor");
+    CHECK(config.optimizer.algorithm_name() == "custom:adafactor");
+    CHECK(good("optimizer.algorithm = \"lion\"").optimizer.custom.empty());
+}
+
 TEST_CASE("the type of a model decides what is usual") {
     const ModelConfig gpt = good("model.type = \"gpt\"").model;
     CHECK((gpt.norm_position == NormPosition::pre && gpt.activation == ActivationKind::gelu_tanh &&

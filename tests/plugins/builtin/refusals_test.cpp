@@ -242,6 +242,17 @@ TEST_CASE(
     CHECK(refusals(loaded, request, h100()) == "");
 }
 
+TEST_CASE("no optimizer that comes along takes an algorithm that it does not know") {
+    OptimizerRequest request;
+    request.algorithm = OptimizerKind::custom;
+    request.custom = "adafactor";
+    for (const char* plugin : {"naive", "torch", "fused", "optim8bit"}) {
+        INFO(plugin);
+        CHECK_THAT(refusals(component(Kind::optimizer, plugin, plugin), request),
+                   contains("algorithm: expected ") && contains(", got custom:adafactor"));
+    }
+}
+
 TEST_CASE("torch optimizer: what LibTorch has no kernel for is refused") {
     const auto loaded = component(Kind::optimizer, "torch", "torch");
     OptimizerRequest request;

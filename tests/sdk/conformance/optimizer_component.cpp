@@ -1,5 +1,5 @@
 // A right optimizer, parameter by parameter - and, with a mutation, one that is wrong in one way. It serves
-// adamw, adam, sgd and lion.
+// adamw, adam, sgd and lion, and as an algorithm of its own "sample", which is adamw by another name.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/core/GradMode.h>
 
@@ -35,9 +36,9 @@ public:
 
     static Verdict supports(const OptimizerRequest& request, const HostInfo&, const Options& options) {
         Verdict verdict;
-        const bool all = request.algorithm <= OptimizerKind::lion;
-        REQUIRE(verdict, all, Code::Algorithm, "algorithm", "adamw, adam, sgd or lion",
-                name(request.algorithm));
+        const bool own = request.algorithm == OptimizerKind::custom && request.custom == "sample";
+        REQUIRE(verdict, request.algorithm <= OptimizerKind::lion || own, Code::Algorithm, "algorithm",
+                "adamw, adam, sgd or lion", name(request.algorithm));
         if (options.string("mutation") == "refuses_float64") {
             REQUIRE(verdict, request.dtype != DType::float64, Code::DType, "dtype", "not float64",
                     name(request.dtype));
@@ -70,7 +71,8 @@ private:
     };
 
     bool is(const char* name) const { return mutation_.is(name); }
-    bool has_second() const { return request_.algorithm <= OptimizerKind::adam; }
+    bool own() const { return request_.algorithm == OptimizerKind::custom; }
+    bool has_second() const { return request_.algorithm <= OptimizerKind::adam || own(); }
     const char* first_key() const {
         return request_.algorithm == OptimizerKind::sgd ? "momentum_buffer" : "exp_avg";
     }
@@ -150,9 +152,12 @@ at::Tensor OptimizerSample::adam_direction(const HyperParameters& hyper, Moments
 void OptimizerSample::update(const HyperParameters& hyper, double lr, Moments& moments, at::Tensor& w,
                              at::Tensor g) const {
     const bool decoupled =
-        request_.algorithm == OptimizerKind::adamw || request_.algorithm == OptimizerKind::lion;
+        request_.algorithm == OptimizerKind::adamw || request_.algorithm == OptimizerKind::lion || own();
     if (is("decay_coupled") || (!decoupled && hyper.weight_decay != 0.0)) g = g + w * hyper.weight_decay;
-    if (decoupled && !is("decay_coupled"))
+    if (is("steps_without_rate")) lr += 1e-4;
+    if (is("steps_uphill")) lr = -lr;
+    if (is("draws_by_chance")) lr *= at::rand({}).item<double>();
+    if (decoupled && !is("decay_coupled") && !is("no_decay"))
         w = w * (1.0 - (is("decay_without_rate") ? 1.0 : lr) * hyper.weight_decay);
     if (has_second()) {
         w = w - adam_direction(hyper, moments, g) * lr;
@@ -172,6 +177,7 @@ void OptimizerSample::update(const HyperParameters& hyper, double lr, Moments& m
 
 void OptimizerSample::spoil_update(const at::Tensor& before, const at::Tensor& g, at::Tensor& w) const {
     if (is("odd_after_5_steps") && step_ > 5) w = before;
+    if (is("nan_after_1500_steps") && step_ > 1500) w = w * std::nan("");
     if (is("odd_after_60_steps") && step_ > 60) w = before;
     if (is("zero_weight_is_nan")) w = w * (before / before);
     if (is("zero_gradient_is_nan")) w = w * (g / g);
@@ -245,6 +251,11 @@ StepResult OptimizerSample::step_with(std::vector<ParameterGroup>& groups, const
             if (is("first_eps_for_all")) hyper.eps = groups[0].hyper.eps;
             if (is("first_momentum_for_all")) hyper.momentum = groups[0].hyper.momentum;
             const at::Tensor before = w;
+            if (is("steps_first_group_value_only") && index > 1) continue;
+            if (is("rate_by_number_of_groups")) hyper.lr /= static_cast<double>(groups.size());
+            if (is("rate_by_place")) hyper.lr /= static_cast<double>(index);
+            if (is("clips_each_parameter"))
+                ratio = std::min(1.0, params.max_grad_norm / g.norm().item<double>());
             update(hyper, hyper.lr * factor, moments_.at(parameter.name), w, g * ratio);
             spoil_update(before, g, w);
             if (!is("skips_last_value") || w.numel() < 4000)
@@ -259,7 +270,7 @@ StepResult OptimizerSample::step_with(std::vector<ParameterGroup>& groups, const
 }
 
 OptimizerState OptimizerSample::state() const {
-    OptimizerState state{std::string(name(request_.algorithm)), step_, {}};
+    OptimizerState state{algorithm_name(request_), step_, {}};
     if (is("state_of_another_name")) state.algorithm = "adagrad";
     for (const std::string& parameter : order_) {
         const Moments& moments = moments_.at(parameter);
@@ -295,7 +306,11 @@ void OptimizerSample::load(const OptimizerState& state) {
 
 }  // namespace
 
-const LocalComponent optimizer_entry = local_component<Kind::optimizer, OptimizerSample>(
-    GradientMode::none, RandomSource::none, {"first", "second"});
+const LocalComponent optimizer_entry = [] {
+    auto made = local_component<Kind::optimizer, OptimizerSample>(GradientMode::none, RandomSource::none,
+                                                                  {"first", "second"});
+    made.manifest.custom = {"sample"};
+    return made;
+}();
 
 }  // namespace switchyard::test

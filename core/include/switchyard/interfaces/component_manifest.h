@@ -20,6 +20,9 @@ struct ComponentManifest {
     Accuracy accuracy = Accuracy::exact;
     double accuracy_bound = 0.0;  // of `reduced`: relative root-mean-square error against float64; else 0
     Composition composition = Composition::reference;  // of a data loader
+    // Of an optimizer: the algorithms of its own that it brings. It is asked for these as "custom:NAME", and
+    // for no other of that form.
+    std::vector<std::string> custom;
     OptionSchema options;
 };
 

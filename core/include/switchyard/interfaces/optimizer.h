@@ -8,6 +8,8 @@
 //     sgd    with momentum and L2, as torch.optim.SGD (first step: buffer = g), optional Nesterov
 //     lion   Chen et al. 2023 (arXiv:2302.06675)     lamb  You et al. 2020 (arXiv:1904.00962)     muon
 //            Jordan et al. 2024
+//     custom (OptimizerRequest::custom) is what its component says, with lr and weight_decay of each group as
+//            its own; what else it needs are options of the component. With lr = 0 no parameter changes.
 // Where unscaling or clipping is asked for and any gradient is not finite, nothing is changed - no parameter,
 // no state, no step count - and `found_inf` says so. A plain step need not look: that would be a pass over
 // the gradients of its own.
@@ -73,7 +75,7 @@ struct OptimizerStateEntry {
 };
 
 struct OptimizerState {
-    std::string algorithm;  // OptimizerKind's name
+    std::string algorithm;  // as algorithm_name has it: "adamw", "custom:adafactor"
     std::int64_t step = 0;
     std::vector<OptimizerStateEntry> entries;
 };

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include <switchyard/interfaces/flag_set.h>
 #include <switchyard/interfaces/range.h>
@@ -128,14 +130,24 @@ struct OptimizerRequest : Request {  // dtype: of the parameters
     bool unscale = false;         // division by the loss scale folded into the step
     std::int64_t parameters = 0;  // number of values, 0 if unknown
     std::int64_t tensors = 0;
+    std::string custom;  // the name of the algorithm where that is OptimizerKind::custom, else empty
 
     template <class R, class F>
     static constexpr void each_field(R& r, F&& f) {
         f("algorithm", r.algorithm), f("gradient_dtype", r.gradient_dtype),
             f("master_weights", r.master_weights), f("clip", r.clip), f("unscale", r.unscale),
-            f("parameters", r.parameters), f("tensors", r.tensors);
+            f("parameters", r.parameters), f("tensors", r.tensors), f("custom", r.custom);
     }
 };
+
+// "adamw", "custom:adafactor".
+inline std::string algorithm_name(OptimizerKind algorithm, std::string_view custom) {
+    if (algorithm != OptimizerKind::custom) return std::string(name(algorithm));
+    return std::string(custom_prefix).append(custom);
+}
+inline std::string algorithm_name(const OptimizerRequest& request) {
+    return algorithm_name(request.algorithm, request.custom);
+}
 
 struct PrecisionRequest : Request {  // dtype: of the parameters as the model stores them
     bool loss_scaling = false;

@@ -51,7 +51,8 @@ public:
                                   double grad_norm) = 0;
 };
 
-// Whether a value's step is a matter of this value alone: lamb has norms of whole parameters, muon matrices.
+// Whether a value's step is a matter of this value alone: lamb has norms of whole parameters, muon matrices,
+// and of a custom algorithm its component knows.
 constexpr bool steps_values_alone(OptimizerKind algorithm) { return algorithm <= OptimizerKind::lion; }
 
 }  // namespace switchyard

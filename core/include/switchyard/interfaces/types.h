@@ -89,7 +89,8 @@ enum class ActivationKind : std::uint8_t {
 // What a loss holds against its targets: loss.h.
 enum class LossKind : std::uint8_t { cross_entropy, mean_squared_error, binary_cross_entropy };
 
-enum class OptimizerKind : std::uint8_t { adamw, adam, sgd, lion, lamb, muon };
+// custom: an algorithm that a component brings along, of a name of its own (custom_prefix).
+enum class OptimizerKind : std::uint8_t { adamw, adam, sgd, lion, lamb, muon, custom };
 
 // Classes of operations that a precision policy tells apart (precision.h).
 enum class OpClass : std::uint8_t { linear, attention, normalization, activation, loss, embedding, residual };
@@ -145,8 +146,8 @@ template <>
 inline constexpr std::array<std::string_view, 3> names<LossKind>{"cross_entropy", "mean_squared_error",
                                                                  "binary_cross_entropy"};
 template <>
-inline constexpr std::array<std::string_view, 6> names<OptimizerKind>{"adamw", "adam", "sgd",
-                                                                      "lion",  "lamb", "muon"};
+inline constexpr std::array<std::string_view, 7> names<OptimizerKind>{"adamw", "adam", "sgd",   "lion",
+                                                                      "lamb",  "muon", "custom"};
 template <>
 inline constexpr std::array<std::string_view, 7> names<OpClass>{
     "linear", "attention", "normalization", "activation", "loss", "embedding", "residual"};
@@ -158,6 +159,10 @@ template <>
 inline constexpr std::array<std::string_view, 9> names<MaskKind>{
     "causal", "key_lengths",   "documents", "sliding_window", "prefix",
     "alibi",  "relative_bias", "soft_cap",  "dense_bias"};
+
+// How a formula of a component's own is written: "custom:NAME". A component names those it brings in its
+// plugin.toml (ComponentManifest::custom), and is asked for no other.
+inline constexpr std::string_view custom_prefix = "custom:";
 
 template <class Enum>
 constexpr std::string_view name(Enum value) {

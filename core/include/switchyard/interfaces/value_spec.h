@@ -27,9 +27,11 @@ struct ValueLimits {
     std::optional<double> max{};
     bool above_min = false;  // the bound itself is not allowed
     bool below_max = false;
-    std::size_t length = 0;              // of a list; 0: any
-    bool not_empty = false;              // a list has at least one member
-    std::vector<std::string> choices{};  // of a string, or of the members of a list, each once; of an integer: words in its place
+    std::size_t length = 0;  // of a list; 0: any
+    bool not_empty = false;  // a list has at least one member
+    std::vector<std::string>
+        choices{};  // of a string, or of the members of a list, each once; of an integer: words in its place
+    bool custom = false;  // of a string with choices: "custom:NAME" is one more (types.h)
 };
 
 struct ValueSpec {

@@ -115,6 +115,9 @@ void read_component(const Node& node, std::size_t index, PluginToml& plugin, con
     if (component.kind == Kind::data_loader)
         component.composition =
             table.choice<Composition>("composition", Composition::reference).value_or(Composition::reference);
+    component.custom = table.list("custom", config::a_name);
+    if (!component.custom.empty() && kind && kind != Kind::optimizer)
+        table.conflict(*table.find("custom"), "custom", "is for an optimizer only", "leave it out");
     component.priority = static_cast<int>(table.integer("priority", 0, 1000, 0));
     if (const Node* options = table.find("options")) {
         if (options->kind != Node::Kind::table)

@@ -18,8 +18,9 @@ using Words = std::vector<std::string>;
 
 template <class Enum>
 Enum read_name(const std::string& option, const std::string& text) {
-    if (const auto value = parse<Enum>(text)) return *value;
-    const Words known(names<Enum>.begin(), names<Enum>.end());
+    Words known(names<Enum>.begin(), names<Enum>.end());
+    std::erase(known, "custom");  // has no reference that results could be held against
+    if (std::ranges::count(known, text) > 0) return *parse<Enum>(text);
     const auto near = config::suggest(text, known);
     throw Failure(option + " " + base::quoted(text) + ": expected one of " + joined(known) +
                   (near.empty() ? "" : "; did you mean " + near + "?"));

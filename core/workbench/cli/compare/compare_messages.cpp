@@ -18,7 +18,7 @@ constexpr std::int64_t most_kept = 2000;  // for a run to the end
 
 Json optimizer_json(const config::Config& config) {
     const auto& o = config.optimizer;
-    return {{"algorithm", name(o.algorithm)},
+    return {{"algorithm", o.algorithm_name()},
             {"lr", o.lr},
             {"betas", o.betas},
             {"eps", o.eps},

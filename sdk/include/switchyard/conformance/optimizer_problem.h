@@ -12,11 +12,28 @@
 namespace switchyard::conformance {
 
 struct OptimizerSpec {
-    enum class Aim { steps, large_gradients, state, bad_state, bad_parameters, parts };
+    enum class Aim { steps, large_gradients, state, bad_state, bad_parameters, parts, property };
+    // What an algorithm that has no oracle is held to: optimizer_properties.h.
+    enum class Property {
+        quadratic,
+        regression,
+        unscaling,
+        clipping,
+        no_rate,
+        rate_tensor,
+        decay,
+        groups,
+        splitting,
+        order,
+        strides,
+        master
+    };
 
     std::string family;
     Aim aim = Aim::steps;
+    Property property = Property::quadratic;  // of Aim::property
     OptimizerKind algorithm = OptimizerKind::adamw;
+    std::string custom = "";  // the algorithm's name where it is a component's own
     DType dtype = DType::float32, gradient_dtype = DType::float32;
     bool master = false;
     std::int64_t steps = 5;
@@ -40,6 +57,7 @@ struct OptimizerSpec {
     int threads = 1;
 
     bool folded() const { return unscale || max_grad_norm > 0.0; }
+    bool has_oracle() const { return algorithm != OptimizerKind::custom; }
 };
 
 constexpr std::int64_t bad_step = 2;

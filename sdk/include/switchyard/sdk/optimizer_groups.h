@@ -6,7 +6,7 @@
 //         ...                                    // then nothing can be refused any more
 //     }
 //     void MyOptimizer::load(const OptimizerState& state) {
-//         load_state("mine", algorithm_, state, entries_);   // all or nothing
+//         load_state("mine", algorithm_, state, entries_);   // all or nothing; "custom:NAME" likewise
 //         step_ = state.step;
 //     }
 //
@@ -18,6 +18,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -99,11 +100,10 @@ inline at::Tensor gradient_as_value(const char* who, const Parameter& parameter)
 
 // Copies the values of `state` into `own`, or throws and changes nothing. Entries are found by parameter and
 // key; floating ones are converted, whole numbers (quantised state) must be of the dtype that is kept here.
-inline void load_state(const char* who, OptimizerKind algorithm, const OptimizerState& state,
+inline void load_state(const char* who, std::string_view algorithm, const OptimizerState& state,
                        const std::vector<OptimizerStateEntry>& own) {
-    if (state.algorithm != name(algorithm)) {
-        refuse_optimizer(who, "the state is of '", state.algorithm, "', this optimizer is '", name(algorithm),
-                         "'");
+    if (state.algorithm != algorithm) {
+        refuse_optimizer(who, "the state is of '", state.algorithm, "', this optimizer is '", algorithm, "'");
     }
     std::map<std::pair<std::string, std::string>, const at::Tensor*> given;
     for (const auto& entry : state.entries) {
@@ -137,6 +137,10 @@ inline void load_state(const char* who, OptimizerKind algorithm, const Optimizer
         refuse_optimizer(who, "state entry '", key, "' of '", parameter, "' belongs to no parameter here");
     }
     for (auto& [mine, value] : plan) mine.copy_(value);
+}
+inline void load_state(const char* who, OptimizerKind algorithm, const OptimizerState& state,
+                       const std::vector<OptimizerStateEntry>& own) {
+    load_state(who, name(algorithm), state, own);
 }
 
 }  // namespace switchyard

@@ -110,7 +110,7 @@ Named find_named(Kind kind, const std::string& text, const std::vector<Candidate
 std::optional<Reason> refuse_custom(const ComponentManifest& manifest, const Request& request) {
     const auto custom = custom_name(manifest.kind, request);
     if (custom.empty() || std::ranges::count(manifest.custom, custom) > 0) return std::nullopt;
-    std::string expected = "an algorithm that all know: it brings none of its own";
+    std::string expected = "an algorithm without custom:, since it brings none of its own";
     if (!manifest.custom.empty()) expected = written(base::joined(manifest.custom, ", custom:"));
     return Reason{Code::Algorithm, "algorithm", expected, written(custom), ""};
 }

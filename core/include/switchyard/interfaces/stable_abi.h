@@ -69,7 +69,15 @@ enum { SWITCHYARD_CPU, SWITCHYARD_CUDA };
 enum { SWITCHYARD_TRAIN, SWITCHYARD_EVAL, SWITCHYARD_PREFILL, SWITCHYARD_DECODE };
 enum { SWITCHYARD_PADDED, SWITCHYARD_PACKED };
 enum { SWITCHYARD_LAYER_NORM, SWITCHYARD_RMS_NORM };
-enum { SWITCHYARD_ADAMW, SWITCHYARD_ADAM, SWITCHYARD_SGD, SWITCHYARD_LION, SWITCHYARD_LAMB, SWITCHYARD_MUON };
+enum {
+    SWITCHYARD_ADAMW,
+    SWITCHYARD_ADAM,
+    SWITCHYARD_SGD,
+    SWITCHYARD_LION,
+    SWITCHYARD_LAMB,
+    SWITCHYARD_MUON,
+    SWITCHYARD_CUSTOM /* one that the component's manifest names under `custom` */
+};
 /* Bits of a set of masks: 1u << SWITCHYARD_CAUSAL. */
 enum {
     SWITCHYARD_CAUSAL,
@@ -209,7 +217,7 @@ typedef struct SwitchyardStableAttentionRequest {
 typedef struct SwitchyardStableOptimizerRequest {
     uint32_t struct_size;
     int32_t algorithm;
-    const char* algorithm_name; /* "adamw"; of a number that this header does not know, all that tells it */
+    const char* algorithm_name; /* "adamw", "custom:adafactor"; of unknown numbers, too */
     int32_t gradient_dtype;
     int32_t master_weights, clip, unscale;
     int64_t parameters, tensors;

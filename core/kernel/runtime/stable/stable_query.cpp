@@ -13,7 +13,7 @@ static_assert(SWITCHYARD_CUDA == static_cast<int>(Device::cuda));
 static_assert(SWITCHYARD_DECODE == static_cast<int>(Phase::decode));
 static_assert(SWITCHYARD_PACKED == static_cast<int>(Layout::packed));
 static_assert(SWITCHYARD_RMS_NORM == static_cast<int>(NormKind::rms_norm));
-static_assert(SWITCHYARD_MUON == static_cast<int>(OptimizerKind::muon));
+static_assert(SWITCHYARD_CUSTOM == static_cast<int>(OptimizerKind::custom));
 static_assert(SWITCHYARD_DENSE_BIAS == static_cast<int>(MaskKind::dense_bias));
 static_assert(SWITCHYARD_CODE_INTERNAL == static_cast<int>(Code::Internal));
 
@@ -66,6 +66,7 @@ SwitchyardStableAttentionRequest in_c(const AttentionRequest& r, std::string&) {
 
 SwitchyardStableOptimizerRequest in_c(const OptimizerRequest& r, std::string& algorithm) {
     algorithm = name(r.algorithm);
+    if (r.algorithm == OptimizerKind::custom) algorithm = std::string(custom_prefix) + r.custom;
     return {.struct_size = sizeof(SwitchyardStableOptimizerRequest),
             .algorithm = number(r.algorithm),
             .algorithm_name = algorithm.c_str(),

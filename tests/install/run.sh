@@ -106,7 +106,7 @@ new_stable_plugin_verifies() {
     "$cmake" -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" -G Ninja >"$TMPDIR/configure.log" 2>&1 || fail "$(cat "$TMPDIR/configure.log")"
     "$cmake" --build "$folder/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
     if grep -q warning "$TMPDIR/build.log"; then fail "$(cat "$TMPDIR/build.log")"; fi
-    "$prefix/bin/switchyard" plugins verify "$folder/build/libmy_stable_$1.so" >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
+    "$prefix/bin/switchyard" plugins verify "$folder/build/libmy_stable_$1.so" --drawn 10 >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
     expect_text "$TMPDIR/verify" "no faults in what ran"
 }
 

@@ -53,29 +53,24 @@ function(switchyard_configure_plugin_library target symbol)
   target_link_libraries(${target} PRIVATE switchyard::reference switchyard::libtorch)
 endfunction()
 
-# A stable plugin's section, in a source of a language that is there.
-function(switchyard_generate_stable_manifest result name manifest)
+# `tier`: native, which needs the build of LibTorch, or stable, whose source is C where that language is there.
+function(switchyard_generate_manifest result name manifest tier)
   cmake_path(ABSOLUTE_PATH manifest BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
-  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
-  set(generated "${CMAKE_CURRENT_BINARY_DIR}/${name}_manifest.cpp")
-  if("C" IN_LIST languages)
-    set(generated "${CMAKE_CURRENT_BINARY_DIR}/${name}_manifest.c")
+  set(ending cpp)
+  set(libtorch --libtorch "${SWITCHYARD_LIBTORCH_LIB}")
+  set(libraries "${SWITCHYARD_LIBTORCH_LIB}/libtorch_cpu.so")
+  if(tier STREQUAL "stable")
+    get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+    if("C" IN_LIST languages)
+      set(ending c)
+    endif()
+    set(libtorch "")
+    set(libraries "")
   endif()
+  set(generated "${CMAKE_CURRENT_BINARY_DIR}/${name}_manifest.${ending}")
   add_custom_command(OUTPUT "${generated}"
-    COMMAND switchyard::manifest --manifest "${manifest}" --name "${name}" --tier stable --output "${generated}"
-    DEPENDS "${manifest}" switchyard::manifest
-    COMMENT "Reading the manifest of the stable plugin ${name}"
-    VERBATIM)
-  set(${result} "${generated}" PARENT_SCOPE)
-endfunction()
-
-function(switchyard_generate_manifest result name manifest)
-  cmake_path(ABSOLUTE_PATH manifest BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
-  set(generated "${CMAKE_CURRENT_BINARY_DIR}/${name}_manifest.cpp")
-  add_custom_command(OUTPUT "${generated}"
-    COMMAND switchyard::manifest --manifest "${manifest}" --name "${name}" --tier native --libtorch "${SWITCHYARD_LIBTORCH_LIB}"
-      --output "${generated}"
-    DEPENDS "${manifest}" switchyard::manifest "${SWITCHYARD_LIBTORCH_LIB}/libtorch_cpu.so"
+    COMMAND switchyard::manifest --manifest "${manifest}" --name "${name}" --tier ${tier} ${libtorch} --output "${generated}"
+    DEPENDS "${manifest}" switchyard::manifest ${libraries}
     COMMENT "Reading the manifest of plugin ${name}"
     COMMAND_EXPAND_LISTS VERBATIM)
   set(${result} "${generated}" PARENT_SCOPE)
@@ -96,7 +91,7 @@ function(switchyard_add_plugin name)
       message(FATAL_ERROR "switchyard_add_plugin(${name} STABLE): CUDA_SOURCES and CUDA_WRAPPERS are linked with LibTorch's "
         "C++ libraries; leave out STABLE, or build the kernels in a library of your own and name it in DEPS.")
     endif()
-    switchyard_generate_stable_manifest(generated "${name}" "${arg_MANIFEST}")
+    switchyard_generate_manifest(generated "${name}" "${arg_MANIFEST}" stable)
     add_library(${name} MODULE ${arg_SOURCES} "${generated}")
     switchyard_export_one(${name} switchyard_stable_plugin_v1)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
@@ -114,7 +109,7 @@ function(switchyard_add_plugin name)
     message(STATUS "Plugin ${name}: CUDA part left out: ${SWITCHYARD_CUDA_REASON}")
   endif()
 
-  switchyard_generate_manifest(generated "${name}" "${arg_MANIFEST}")
+  switchyard_generate_manifest(generated "${name}" "${arg_MANIFEST}" native)
   add_library(${name} MODULE ${arg_SOURCES} "${generated}")
   switchyard_configure_plugin_library(${name} switchyard_plugin_v1)
   target_link_libraries(${name} PRIVATE ${arg_DEPS})

@@ -65,16 +65,12 @@ std::vector<Mistake> mesh_mistakes(const Config& config) {
     if (config.mesh.tensor == 1) return mistakes;
     check_division(config, mistakes);
     const auto algorithm = config.optimizer.algorithm;
-    if (algorithm == OptimizerKind::lamb || algorithm == OptimizerKind::muon)
-        mistakes.push_back(
-            {{"optimizer.algorithm", tensor_key},
-             std::string(name(algorithm)) + " steps whole matrices, of which ranks have parts here",
-             "adamw, adam, sgd or lion, or " + tensor_key + " = 1"});
-    if (algorithm == OptimizerKind::custom)
-        mistakes.push_back(
-            {{"optimizer.algorithm", tensor_key},
-             config.optimizer.algorithm_name() + " may step whole matrices, of which ranks have parts here",
-             "adamw, adam, sgd or lion, or " + tensor_key + " = 1"});
+    const bool custom = algorithm == OptimizerKind::custom;
+    if (custom || algorithm == OptimizerKind::lamb || algorithm == OptimizerKind::muon)
+        mistakes.push_back({{"optimizer.algorithm", tensor_key},
+                            config.optimizer.algorithm_name() + (custom ? " may step" : " steps") +
+                                " whole matrices, of which ranks have parts here",
+                            "adamw, adam, sgd or lion, or " + tensor_key + " = 1"});
     if (config.mesh.pipeline == 1) check_of_both(config, tensor_key, mistakes);
     return mistakes;
 }

@@ -65,8 +65,7 @@ SwitchyardStableAttentionRequest in_c(const AttentionRequest& r, std::string&) {
 }
 
 SwitchyardStableOptimizerRequest in_c(const OptimizerRequest& r, std::string& algorithm) {
-    algorithm = name(r.algorithm);
-    if (r.algorithm == OptimizerKind::custom) algorithm = std::string(custom_prefix) + r.custom;
+    algorithm = algorithm_name(r);
     return {.struct_size = sizeof(SwitchyardStableOptimizerRequest),
             .algorithm = number(r.algorithm),
             .algorithm_name = algorithm.c_str(),

@@ -15,7 +15,7 @@ Verdict NaiveOptimizer::supports(const OptimizerRequest& request, const HostInfo
     Verdict verdict;
     require_native(verdict, request, host);
     REQUIRE(verdict, request.algorithm != OptimizerKind::custom, Code::Algorithm, "algorithm",
-            "adamw, adam, sgd, lion, lamb or muon", algorithm_name(request));
+            "adamw, adam, sgd, lion, lamb or muon", formula_name(request));
     REQUIRE(verdict, is_native_float(request.gradient_dtype), Code::DType, "gradient_dtype",
             "float32, float64, bfloat16 or float16", name(request.gradient_dtype));
     return verdict;

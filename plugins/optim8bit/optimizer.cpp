@@ -42,7 +42,7 @@ Verdict Optim8Bit::supports(const OptimizerRequest& request, const HostInfo& hos
     if (request.device == Device::cuda)
         require_cuda_part(verdict, request, host, SWITCHYARD_PLUGIN_CUDA == 1);
     REQUIRE(verdict, request.algorithm == OptimizerKind::adamw || request.algorithm == OptimizerKind::lion,
-            Code::Algorithm, "algorithm", "adamw or lion", algorithm_name(request));
+            Code::Algorithm, "algorithm", "adamw or lion", formula_name(request));
     REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
             name(request.dtype));
     REQUIRE(verdict, is_float_to_32_bits(request.gradient_dtype), Code::DType, "gradient_dtype",

@@ -110,7 +110,7 @@ Verdict TorchOptimizer::supports(const OptimizerRequest& request, const HostInfo
     require_native(verdict, request, host);
     const bool wide = request.dtype == DType::float32 || request.dtype == DType::float64;
     REQUIRE(verdict, request.algorithm <= OptimizerKind::lion, Code::Algorithm, "algorithm",
-            "adamw, adam, sgd or lion (LibTorch has no kernel for others)", algorithm_name(request));
+            "adamw, adam, sgd or lion (LibTorch has no kernel for others)", formula_name(request));
     REQUIRE(verdict, variant != "fused" || has_fused(request.algorithm), Code::Algorithm, "algorithm",
             "adamw, adam or sgd for the variant fused", name(request.algorithm),
             "name the variant foreach, or none");

@@ -6,6 +6,7 @@
 
 #include <switchyard/conformance/cases.h>
 #include <switchyard/conformance/hidden_states.h>
+#include <switchyard/conformance/own_formula.h>
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/activation.h>
@@ -16,8 +17,9 @@ namespace {
 struct ActivationSpec : HiddenSpec {
     ActivationKind activation = ActivationKind::gelu_erf;
     bool bias = false;
-    double spread = 2.0;    // of x
-    std::string only = "";  // the one input whose gradient is asked for; empty: all
+    double spread = 2.0;      // of x
+    std::string only = "";    // the one input whose gradient is asked for; empty: all
+    std::string custom = "";  // the activation's name where it is the component's own
 
     std::int64_t input_width() const { return is_gated(activation) ? 2 * width : width; }
 };
@@ -27,7 +29,7 @@ bool is_rectifier(ActivationKind kind) {
 }
 
 std::string full_name(const ActivationSpec& spec) {
-    return "activation/" + std::string(name(spec.activation)) + (spec.bias ? "+bias" : "") + "/" +
+    return "activation/" + formula_name(spec.activation, spec.custom) + (spec.bias ? "+bias" : "") + "/" +
            name_of(static_cast<const HiddenSpec&>(spec)) + (spec.only.empty() ? "" : "/grad_" + spec.only);
 }
 
@@ -59,8 +61,9 @@ OperationCase make_case(ActivationSpec spec, const Facts& facts, const VerifyOpt
     request->width = spec.width;
     request->input_bias = spec.bias;
     request->dropout = spec.dropout;
+    request->custom = spec.custom;
     OperationCase one{full_name(spec), request, {}, spec.threaded ? 2 : 1};
-    one.make = [spec, &facts, &options](const Variation& variation) {
+    one.make = [spec, request, &facts, &options](const Variation& variation) {
         const std::uint64_t seed = seed_of(full_name(spec), options.seed, variation.draw);
         const ActivationParams params{spec.activation, {spec.dropout, seed ^ 99}, tokens_of(spec, options)};
         Operation operation;
@@ -77,6 +80,12 @@ OperationCase make_case(ActivationSpec spec, const Facts& facts, const VerifyOpt
         operation.reference = [params](const Tensors& inputs) {
             return Tensors{reference::activation({inputs[0], inputs[1]}, params)};
         };
+        if (is_custom(spec.activation)) {
+            operation.reference_of = [request, params](const ComponentUnderTest& component) {
+                return own_activation(component, *request, params);
+            };
+            if (spec.dtype == DType::float64) operation.gradient_roundoff = slope_roundoff;
+        }
         operation.forward = [params](void* component, const Tensors& inputs, Saved* saved) {
             return Tensors{
                 static_cast<Activation*>(component)->forward({inputs[0], inputs[1]}, params, saved)};
@@ -109,8 +118,10 @@ void add(std::vector<ActivationSpec>& specs, const ActivationSpec& base) {
     for (const std::int64_t seq : {0, 1, 65}) with("rows", [&](ActivationSpec& s) { s.seq = seq; });
     with("eval", [](ActivationSpec& s) { s.needs = false; });
     with("large", [](ActivationSpec& s) { s.spread = 30.0; });
-    // What a rectifier's slope at NaN is, is its own affair.
-    with("nan", [](ActivationSpec& s) { s.nan = true, s.needs = !is_rectifier(s.activation); });
+    // What a rectifier's slope at NaN is, is its own affair, and so it is of an activation nobody else knows.
+    with("nan", [](ActivationSpec& s) {
+        s.nan = true, s.needs = !is_rectifier(s.activation) && !is_custom(s.activation);
+    });
     with("threads", [](ActivationSpec& s) { s.seq = 129, s.width = 300, s.threaded = true; });
     with("packed", [](ActivationSpec& s) { s.layout = Layout::packed; });
     with("deterministic", [](ActivationSpec& s) { s.deterministic = true, s.seq = 64; });
@@ -142,16 +153,24 @@ void add_in_turn(std::vector<OperationCase>& cases, DType dtype, const Facts& fa
         cases, few, many, [&](const ActivationSpec& spec) { return make_case(spec, facts, options); });
 }
 
+// The activation of this number: those that everyone knows, then the component's own.
+std::size_t activations(const Facts& facts) { return known_formulas<ActivationKind> + facts.custom.size(); }
+void set_activation(ActivationSpec& spec, std::size_t number, const Facts& facts) {
+    constexpr auto known = known_formulas<ActivationKind>;
+    spec.activation = number < known ? static_cast<ActivationKind>(number) : ActivationKind::custom;
+    spec.custom = number < known ? "" : facts.custom[number - known];
+}
+
 }  // namespace
 
 std::vector<OperationCase> listed_cases(KindTraits<Kind::activation>, const Facts& facts,
                                         const VerifyOptions& options) {
     std::vector<ActivationSpec> specs;
     for (const DType dtype : options.dtypes) {
-        for (std::size_t kind = 0; kind < names<ActivationKind>.size(); ++kind) {
+        for (std::size_t number = 0; number < activations(facts); ++number) {
             ActivationSpec spec;
             spec.dtype = dtype;
-            spec.activation = static_cast<ActivationKind>(kind);
+            set_activation(spec, number, facts);
             add(specs, spec);
             spec.bias = true;
             add(specs, spec);
@@ -185,8 +204,8 @@ OperationCase drawn_case(KindTraits<Kind::activation>, Draw& draw, const Facts& 
                          const VerifyOptions& options) {
     ActivationSpec spec;
     draw_hidden(spec, draw, options.dtypes);
-    spec.activation = static_cast<ActivationKind>(
-        draw.between(0, static_cast<std::int64_t>(names<ActivationKind>.size()) - 1));
+    const auto number = draw.between(0, static_cast<std::int64_t>(activations(facts)) - 1);
+    set_activation(spec, static_cast<std::size_t>(number), facts);
     spec.bias = draw.special(0.5);
     spec.spread = static_cast<double>(draw.size(1, 300)) / 10.0;
     if (spec.needs && draw.special(0.25)) spec.only = spec.bias && draw.chance(0.5) ? "bias" : "x";
@@ -201,6 +220,7 @@ OperationCase requested_case(const ActivationRequest& asked, RequestDraw& draw, 
     ActivationSpec spec;
     request_hidden(spec, asked, asked.rows, asked.width, draw);
     spec.activation = asked.activation;
+    spec.custom = asked.custom;
     spec.bias = asked.input_bias;
     spec.dropout = asked.dropout;
     return make_case(spec, facts, options);

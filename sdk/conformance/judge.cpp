@@ -13,6 +13,7 @@
 #include <switchyard/conformance/expected.h>
 #include <switchyard/conformance/free_case.h>
 #include <switchyard/conformance/operation.h>
+#include <switchyard/conformance/own_formula.h>
 #include <switchyard/conformance/process_state.h>
 #include <switchyard/conformance/threads.h>
 #include <switchyard/conformance/tolerance.h>
@@ -47,6 +48,9 @@ public:
           operation_(one.make(variation)),
           plain_(one.make_on_cpu ? one.make_on_cpu(variation) : operation_),
           binding_(binding) {
+        for (Operation* operation : {&operation_, &plain_}) {
+            if (operation->reference_of) operation->reference = operation->reference_of(component);
+        }
         for (std::size_t i = 0; i < operation_.inputs.size(); ++i) {
             if (!operation_.inputs[i].defined()) operation_.needs[i] = plain_.needs[i] = false;
         }
@@ -370,6 +374,8 @@ std::vector<Fault> attempt(const ComponentUnderTest& component, const Facts& fac
                            const Variation& variation, bool interleave, double& ratio) {
     try {
         return run_in_turn(component, facts, one, variation, interleave, ratio);
+    } catch (const FormulaFault& fault) {
+        return {{fault.code, "", fault.what()}};
     } catch (...) {
         return {{"accepted_then_threw", "", current_exception_text()}};
     }

@@ -9,6 +9,7 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include <switchyard/conformance/cases.h>
+#include <switchyard/conformance/own_formula.h>
 #include <switchyard/conformance/values.h>
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/torch_types.h>
@@ -33,13 +34,17 @@ struct LossSpec {
     bool nan = false;          // in a row that counts
     bool nan_ignored = false;  // in all that do not
     std::string detail = "";   // the name's end: what it does not tell otherwise
+    std::string custom = "";   // the loss's name where it is the component's own
+    bool value_targets = false;
 };
 
-bool of_classes(const LossSpec& spec) { return spec.params.loss == LossKind::cross_entropy; }
+bool of_classes(const LossSpec& spec) { return !spec.value_targets; }
 
-std::string_view object_of(const LossSpec& spec) {
-    if (!of_classes(spec)) return name(spec.params.loss);
-    return spec.width > 0 ? "projection" : "logits";
+std::string object_of(const LossSpec& spec) {
+    const bool own = is_custom(spec.params.loss);
+    const auto formula = formula_name(spec.params.loss, spec.custom);
+    if (!of_classes(spec)) return formula + (own ? "/values" : "");
+    return (own ? formula + "/" : "") + (spec.width > 0 ? "projection" : "logits");
 }
 
 std::string full_name(const LossSpec& spec) {
@@ -127,8 +132,10 @@ OperationCase make_case(LossSpec spec, const Facts& facts, const VerifyOptions& 
     request->may_overwrite_logits = spec.params.may_overwrite_logits;
     request->loss = spec.params.loss;
     request->per_row = spec.params.reduction == Reduction::none;
+    request->custom = spec.custom;
+    request->value_targets = is_custom(spec.params.loss) && spec.value_targets;
     OperationCase one{full_name(spec), request, {}, spec.threaded ? 2 : 1};
-    one.make = [spec, &options](const Variation& variation) {
+    one.make = [spec, request, &options](const Variation& variation) {
         const std::uint64_t seed = seed_of(full_name(spec), options.seed, variation.draw);
         const LossParams params = spec.params;
         const auto loss_type = spec.dtype == DType::float64 ? at::kDouble : at::kFloat;
@@ -149,6 +156,12 @@ OperationCase make_case(LossSpec spec, const Facts& facts, const VerifyOptions& 
             const LossOutputs out = reference::loss(as_inputs(inputs), params);
             return Tensors{out.loss, out.count};
         };
+        if (is_custom(params.loss)) {
+            operation.reference_of = [request, params](const ComponentUnderTest& component) {
+                return own_loss(component, *request, params);
+            };
+            if (spec.dtype == DType::float64) operation.gradient_roundoff = slope_roundoff;
+        }
         operation.forward = [params](void* component, const Tensors& inputs, Saved* saved) {
             const LossOutputs out = static_cast<Loss*>(component)->forward(as_inputs(inputs), params, saved);
             return Tensors{out.loss, out.count};
@@ -280,6 +293,31 @@ void add_values(std::vector<LossSpec>& specs, LossSpec base) {
         with(std::string("stride/") + name(placement), [&](LossSpec& s) { s.placement = placement; });
 }
 
+// Of losses that are the component's own.
+void add_own(std::vector<LossSpec>& specs, const LossSpec& base, const std::string& custom, Device device) {
+    std::vector<LossSpec> own;
+    LossSpec spec = base;
+    spec.params.loss = LossKind::custom;
+    spec.custom = custom;
+    add(own, spec, device);
+    spec.width = 48;
+    for (const bool bias : {false, true}) {
+        spec.bias = bias;
+        add(own, spec, device);
+    }
+    spec.width = 0;
+    spec.bias = false;
+    add_given_up(own, spec);
+    spec.value_targets = true;
+    add_values(own, spec);
+    for (LossSpec& one : own) {
+        const bool of_cross_entropy = one.params.label_smoothing > 0.0 || one.params.z_loss > 0.0;
+        if (of_cross_entropy) continue;
+        if (one.nan) one.needs = false;  // what its slope is there, is its own affair
+        specs.push_back(one);
+    }
+}
+
 constexpr LossKind losses_of_values[] = {LossKind::mean_squared_error, LossKind::binary_cross_entropy};
 
 void add_in_turn(std::vector<OperationCase>& cases, DType dtype, std::int64_t width, const Facts& facts,
@@ -307,8 +345,10 @@ std::vector<OperationCase> listed_cases(KindTraits<Kind::loss>, const Facts& fac
         for (const LossKind loss : losses_of_values) {
             LossSpec values = spec;
             values.params.loss = loss;
+            values.value_targets = true;
             add_values(specs, values);
         }
+        for (const std::string& custom : facts.custom) add_own(specs, spec, custom, options.device);
         for (const bool bias : {false, true}) {
             spec.width = 48;
             spec.bias = bias;
@@ -340,21 +380,30 @@ OperationCase drawn_case(KindTraits<Kind::loss>, Draw& draw, const Facts& facts,
     spec.family = draw.family();
     spec.dtype = draw.one_of(options.dtypes);
     if (draw.special(0.25)) spec.params.loss = draw.one_of({losses_of_values[0], losses_of_values[1]});
+    spec.value_targets = spec.params.loss != LossKind::cross_entropy;
+    const bool own = !facts.custom.empty() && draw.chance(0.5);
+    if (own) {
+        const auto number = draw.between(0, static_cast<std::int64_t>(facts.custom.size()) - 1);
+        spec.params.loss = LossKind::custom;
+        spec.custom = facts.custom[static_cast<std::size_t>(number)];
+        spec.value_targets = draw.chance(0.5);
+    }
     const bool of_values = !of_classes(spec);
     if (!of_values && draw.special(0.5)) {
         spec.width = draw.size(1, 200);
         spec.bias = draw.chance(0.5);
     }
-    spec.classes = draw.size(of_values ? 1 : 2, 8000);
+    spec.classes = draw.size(of_values ? 1 : 2, own ? 150 : 8000);
     spec.rows = draw.size(1, std::clamp<std::int64_t>(60000 / (spec.classes + spec.width), 1, 300));
     LossParams& params = spec.params;
     params.reduction = draw.one_of({Reduction::mean, Reduction::sum, Reduction::none});
     if (params.reduction == Reduction::sum && draw.special(0.4))
         params.divisor = static_cast<double>(draw.size(1, 500));
     if (!of_values && draw.special(0.3)) params.ignore_index = draw.between(0, spec.classes - 1);
-    if (!of_values && draw.special(0.3))
+    if (!of_values && !own && draw.special(0.3))
         params.label_smoothing = static_cast<double>(draw.between(1, 9)) / 20.0;
-    if (!of_values && draw.special(0.3)) params.z_loss = static_cast<double>(draw.size(1, 100)) / 1000.0;
+    if (!of_values && !own && draw.special(0.3))
+        params.z_loss = static_cast<double>(draw.size(1, 100)) / 1000.0;
     params.may_overwrite_logits = spec.width == 0 && draw.special(0.3);
     spec.ignored = draw.special(0.5) ? (draw.special(0.2) ? 2 : 1) : 0;
     spec.placement = draw.special(0.3)
@@ -379,6 +428,8 @@ OperationCase requested_case(const LossRequest& asked, RequestDraw& draw, const 
     spec.family = draw.family();
     spec.dtype = asked.dtype;
     spec.params.loss = asked.loss;
+    spec.custom = asked.custom;
+    spec.value_targets = has_value_targets(asked);
     spec.classes = draw.within(asked.classes, most_products);
     if (asked.projection) spec.width = draw.within(asked.width, most_products);
     const std::int64_t of_a_row = spec.classes + spec.width,

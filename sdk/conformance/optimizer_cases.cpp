@@ -14,7 +14,7 @@ using Aim = OptimizerSpec::Aim;
 
 // "optimizer/adamw/clip/bf16+master/g_f32"
 std::string full_name(const OptimizerSpec& spec) {
-    std::string text = "optimizer/" + algorithm_name(spec.algorithm, spec.custom);
+    std::string text = "optimizer/" + formula_name(spec.algorithm, spec.custom);
     if (spec.nesterov)
         text += "+nesterov";
     else if (spec.momentum != 0.0)

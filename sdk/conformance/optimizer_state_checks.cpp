@@ -56,7 +56,7 @@ std::string different_parameter(Subject& found, Subject& expected) {
 
 void check_form(const OptimizerSpec& spec, Subject& subject, std::int64_t steps, Findings& findings) {
     const OptimizerState state = subject.optimizer().state();
-    const std::string algorithm = algorithm_name(spec.algorithm, spec.custom);
+    const std::string algorithm = formula_name(spec.algorithm, spec.custom);
     if (state.algorithm != algorithm) {
         findings.add("wrong_state",
                      "the state's algorithm is '" + state.algorithm + "', expected '" + algorithm + "'");

@@ -74,7 +74,9 @@ ValueSpec natural_spec() {
         spec.limits.choices = {"auto", "true", "false"};
     } else if constexpr (std::is_enum_v<Enum>) {
         if (std::is_same_v<T, std::vector<Enum>>) spec.type = ValueType::list;
-        spec.limits.choices.assign(names<Enum>.begin(), names<Enum>.end());
+        const auto& all = names<Enum>;
+        spec.limits.choices.assign(all.begin(), all.begin() + known_formulas<Enum>);
+        spec.limits.custom = known_formulas<Enum> < all.size();
     } else {
         spec.type = static_cast<ValueType>(Value(T{}).index());
     }
@@ -93,6 +95,7 @@ struct Rows {
         spec.key = section.name + '.' + std::string(name);
         spec.default_value = pack((standard.*SectionMember).*Member);
         if (limits.choices.empty()) limits.choices = std::move(spec.limits.choices);
+        limits.custom = limits.custom || spec.limits.custom;
         spec.limits = std::move(limits);
         spec.help = help;
         section.fields.push_back(
@@ -100,6 +103,23 @@ struct Rows {
              [](const Config& config) { return pack((config.*SectionMember).*Member); },
              [](Config& config, const Value& value) { unpack(value, (config.*SectionMember).*Member); }});
         return section.fields.back();
+    }
+
+    // A formula that may be one of a component's own, whose name is kept in the member Custom.
+    template <auto Formula, auto Custom>
+    Field& add_formula(std::string_view name, std::string_view help, Notes notes = {}) {
+        Field& field = add<Formula>(name, help, {}, std::move(notes));
+        field.get = [](const Config& config) {
+            const auto& in = config.*SectionMember;
+            return Value(formula_name(in.*Formula, in.*Custom));
+        };
+        field.set = [](Config& config, const Value& value) {
+            auto& in = config.*SectionMember;
+            in.*Custom = custom_name(std::get<std::string>(value));
+            using Enum = std::remove_cvref_t<decltype(in.*Formula)>;
+            in.*Formula = (in.*Custom).empty() ? *parse<Enum>(std::get<std::string>(value)) : Enum::custom;
+        };
+        return field;
     }
 };
 

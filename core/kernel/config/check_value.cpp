@@ -45,9 +45,7 @@ bool is_word(std::string_view text) {
 }
 
 // custom:NAME, as a component names it in its plugin.toml.
-bool is_custom_name(std::string_view text) {
-    return text.starts_with(custom_prefix) && is_word(text.substr(custom_prefix.size()));
-}
+bool is_custom_name(std::string_view text) { return is_word(custom_name(text)); }
 
 // [plugin/]component[@variant]
 bool is_backend_name(std::string_view text) {

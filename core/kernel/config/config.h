@@ -54,6 +54,9 @@ struct Config {
     // missing, or say what their default was derived from.
     std::map<std::string, Origin, std::less<>> origins;
 
+    // What the loss slot computes.
+    LossKind loss_kind() const { return loss.custom.empty() ? task.loss() : LossKind::custom; }
+
     const SlotConfig& slot(Kind kind) const;
     SlotConfig& slot(Kind kind);
 

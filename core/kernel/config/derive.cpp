@@ -207,6 +207,10 @@ private:
                 std::string(name(kind)) + " has no classes of which one is right", "label_smoothing = 0");
         require(!values || config_.loss.z_loss == 0.0, {"loss.z_loss", "task.kind"},
                 std::string(name(kind)) + " has no log-normalizer", "z_loss = 0");
+        const bool own_loss = !config_.loss.custom.empty();
+        require(!own_loss || (config_.loss.label_smoothing == 0.0 && config_.loss.z_loss == 0.0),
+                {"loss.function"}, "label_smoothing and z_loss are parts of cross-entropy",
+                "label_smoothing = 0 and z_loss = 0, or function = \"auto\"");
         require(config_.data.label_separator.empty() || kind == TaskKind::multi_label,
                 {"data.label_separator", "task.kind"}, std::string(name(kind)) + " has one label in a column",
                 "task.kind = \"multi_label\"");

@@ -71,6 +71,11 @@ std::vector<Mistake> mesh_mistakes(const Config& config) {
                             config.optimizer.algorithm_name() + (custom ? " may step" : " steps") +
                                 " whole matrices, of which ranks have parts here",
                             "adamw, adam, sgd or lion, or " + tensor_key + " = 1"});
+    if (!config.loss.custom.empty() && config.task.predicts_tokens())
+        mistakes.push_back(
+            {{"loss.function", tensor_key},
+             "a loss of a plugin's own takes all words of a row, of which ranks have parts here",
+             "\"auto\", or " + tensor_key + " = 1"});
     if (config.mesh.pipeline == 1) check_of_both(config, tensor_key, mistakes);
     return mistakes;
 }

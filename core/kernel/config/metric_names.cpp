@@ -10,6 +10,7 @@ constexpr std::string_view evaluated = "eval.";
 bool always(const Config&) { return true; }
 bool never(const Config&) { return false; }
 bool tells_words(const Config& config) { return config.task.predicts_tokens(); }
+bool has_perplexity(const Config& config) { return tells_words(config) && config.loss.custom.empty(); }
 bool is_regression(const Config& config) { return config.task.kind == TaskKind::regression; }
 bool has_columns(const Config& config) { return is_regression(config) && config.task.labels.size() > 1; }
 bool is_multi_label(const Config& config) { return config.task.kind == TaskKind::multi_label; }
@@ -46,7 +47,7 @@ struct Metric {
 
 constexpr Metric known_metrics[] = {{"loss", true, always},
                                     {"accuracy", false, has_accuracy, is_multi_label},
-                                    {"perplexity", true, tells_words},
+                                    {"perplexity", true, has_perplexity},
                                     {"bleu", false, has_answers},
                                     {"chrf", false, has_answers},
                                     {"mse", true, is_regression, has_columns},

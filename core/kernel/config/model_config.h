@@ -52,6 +52,7 @@ struct ModelConfig {
     double norm_eps = 1e-12;
     NormPosition norm_position = NormPosition::post;
     ActivationKind activation = ActivationKind::gelu_erf;
+    std::string custom_activation;  // its name where it is a custom one, else empty
     Positions positions = Positions::learned;
     std::int64_t segments = 2;       // kinds of tokens that a bert tells apart; 0 and 1: it does not
     Pooler pooler = Pooler::tanh;    // bert only

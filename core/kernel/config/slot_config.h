@@ -54,6 +54,7 @@ struct LossConfig : SlotConfig {
     double label_smoothing = 0.0;
     double z_loss = 0.0;
     std::int64_t ignore_index = -100;
+    std::string custom;  // the loss's name where it is a custom one; empty: the task's own
     bool operator==(const LossConfig&) const = default;
 };
 
@@ -69,7 +70,7 @@ struct OptimizerConfig : SlotConfig {
     double max_grad_norm = 1.0;  // 0: no clipping
     bool operator==(const OptimizerConfig&) const = default;
     // As it is written: "adamw", "custom:adafactor".
-    std::string algorithm_name() const { return switchyard::algorithm_name(algorithm, custom); }
+    std::string algorithm_name() const { return formula_name(algorithm, custom); }
 };
 
 struct PrecisionConfig : SlotConfig {

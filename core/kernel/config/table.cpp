@@ -118,8 +118,11 @@ Section model_section() {
         {.usual = {1e-12, 1e-5, 1e-6}, .also = "layer_norm_eps rms_norm_eps layer_norm_epsilon"});
     rows.add<&M::norm_position>("norm_position", "pre: x + f(norm(x)); post: norm(x + f(x))", {},
                                 {.usual = {"post", "pre", "pre"}, .also = "pre_norm post_norm"});
-    rows.add<&M::activation>(
-        "activation", "activation of the feed-forward; the glu kinds are gated, identity is none", {},
+    rows.add_formula<&M::activation, &M::custom_activation>(
+        "activation",
+        "activation of the feed-forward; the glu kinds are gated, identity is none, custom:NAME is one that "
+        "a "
+        "plugin brings",
         {.usual = {"gelu_erf", "gelu_tanh", "relu"}, .also = "hidden_act activation_function act"});
     rows.add<&M::positions>(
         "positions", "how the model knows the order of tokens", {},
@@ -254,13 +257,27 @@ Section shadow_section(Kind kind) {
 }
 
 Section loss_section() {
-    auto rows = slot<&Config::loss>(Kind::loss, "The component that computes cross-entropy.");
+    auto rows = slot<&Config::loss>(Kind::loss, "The component that computes the loss.");
     using L = LossConfig;
     rows.add<&L::projection>(
         "projection", "compute output projection and loss in one operation, without ever holding all logits");
     rows.add<&L::label_smoothing>("label_smoothing", "share of the target spread over all classes", share());
     rows.add<&L::z_loss>("z_loss", "factor of the squared log-normalizer added to the loss", at_least(0));
     rows.add<&L::ignore_index>("ignore_index", "label of the rows that the loss ignores");
+    Field& function =
+        rows.add<&L::custom>("function",
+                             "what training makes smaller; auto: what the task has, cross-entropy, the mean "
+                             "squared error or binary "
+                             "cross-entropy; custom:NAME: one that a plugin brings",
+                             {.choices = {"auto"}, .custom = true}, {.also = "name type criterion"});
+    function.default_value = "auto";
+    function.get = [](const Config& config) {
+        return Value(config.loss.custom.empty() ? "auto"
+                                                : formula_name(LossKind::custom, config.loss.custom));
+    };
+    function.set = [](Config& config, const Value& value) {
+        config.loss.custom = custom_name(std::get<std::string>(value));
+    };
     return rows.section;
 }
 
@@ -268,22 +285,10 @@ Section optimizer_section() {
     auto rows = slot<&Config::optimizer>(Kind::optimizer,
                                          "The component that updates the parameters, and the update rule.");
     using O = OptimizerConfig;
-    ValueLimits known{.custom = true};
-    for (const auto algorithm : names<OptimizerKind>) {
-        if (algorithm != name(OptimizerKind::custom)) known.choices.emplace_back(algorithm);
-    }
-    Field& algorithm = rows.add<&O::algorithm>(
+    rows.add_formula<&O::algorithm, &O::custom>(
         "algorithm",
         "update rule, custom:NAME for one that a plugin brings; `backend` is the component that computes it",
-        std::move(known), {.also = "name type"});
-    algorithm.get = [](const Config& config) { return Value(config.optimizer.algorithm_name()); };
-    algorithm.set = [](Config& config, const Value& value) {
-        std::string_view text = std::get<std::string>(value);
-        const bool custom = text.starts_with(custom_prefix);
-        if (custom) text.remove_prefix(custom_prefix.size());
-        config.optimizer.algorithm = custom ? OptimizerKind::custom : *parse<OptimizerKind>(text);
-        config.optimizer.custom = custom ? text : "";
-    };
+        {.also = "name type"});
     rows.add<&O::lr>("lr", "learning rate", at_least(0), {.also = "learning_rate"});
     rows.add<&O::betas>("betas", "decay of the two moments (adamw, adam, lion, lamb)", share(2),
                         {.also = "beta1 beta2 adam_beta1 adam_beta2"});

@@ -62,9 +62,8 @@ std::string run(Loss& loss, const LossRequest& request) {
     const at::Tensor logits =
         at::ones({request.rows.min, request.classes.min}, to_scalar_type(request.dtype));
     const auto values = request.dtype == DType::float64 ? at::kDouble : at::kFloat;
-    const at::Tensor targets = request.loss == LossKind::cross_entropy
-                                   ? at::zeros({request.rows.min}, at::kLong)
-                                   : at::zeros(logits.sizes(), values);
+    const at::Tensor targets = has_value_targets(request) ? at::zeros(logits.sizes(), values)
+                                                          : at::zeros({request.rows.min}, at::kLong);
     LossParams params;
     params.loss = request.loss;
     return shape_problem("its loss", loss.forward({logits, {}, {}, targets}, params, nullptr).loss, {});

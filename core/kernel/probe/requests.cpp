@@ -60,15 +60,15 @@ void fill(DataLoaderRequest& request, const Sizes& sizes) {
     request.length = Range(1, sizes.length);
 }
 
-// The member that says which formula, of kinds that have several.
-NormKind& formula(NormalizationRequest& request) { return request.norm; }
-ActivationKind& formula(ActivationRequest& request) { return request.activation; }
-LossKind& formula(LossRequest& request) { return request.loss; }
-OptimizerKind& formula(OptimizerRequest& request) { return request.algorithm; }
-
-void set_custom(OptimizerRequest& request, const std::string& name) {
-    request.algorithm = OptimizerKind::custom;
-    request.custom = name;
+// A loss of one's own is for targets of one form or of both.
+template <class R, class Add>
+void add_custom(R& request, const Add& add) {
+    add();
+    if constexpr (requires { request.value_targets; }) {
+        request.value_targets = true;
+        add();
+        request.value_targets = false;
+    }
 }
 
 template <class R>
@@ -80,16 +80,17 @@ std::vector<StandardRequest> requests(R request, const Sizes& sizes, const Names
         fill(request, sizes);
         all.push_back({std::string(of), std::make_shared<const R>(request)});
     };
-    if constexpr (requires { formula(request); }) {
-        using Formula = std::remove_reference_t<decltype(formula(request))>;
-        for (std::size_t i = 0; i < names<Formula>.size(); ++i) {
-            formula(request) = static_cast<Formula>(i);
-            if (names<Formula>[i] != "custom") add(names<Formula>[i]);
+    if constexpr (requires { formula_of(request); }) {
+        using Formula = std::remove_reference_t<decltype(formula_of(request))>;
+        for (std::size_t i = 0; i < known_formulas<Formula>; ++i) {
+            formula_of(request) = static_cast<Formula>(i);
+            add(names<Formula>[i]);
         }
-        for (const std::string& name : custom) {
-            if constexpr (requires { set_custom(request, name); }) {
-                set_custom(request, name);
-                add(std::string(custom_prefix) + name);
+        if constexpr (requires { request.custom; }) {
+            for (const std::string& name : custom) {
+                formula_of(request) = Formula::custom;
+                request.custom = name;
+                add_custom(request, [&] { add(formula_name(request)); });
             }
         }
     } else {

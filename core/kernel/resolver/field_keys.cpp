@@ -47,7 +47,8 @@ constexpr KeyedField keyed_fields[] = {
     {Kind::activation, "input_bias", "model.bias"},
     {Kind::activation, "dropout", "model.dropout"},
 
-    {Kind::loss, "loss", "task.kind"},
+    {Kind::loss, "loss", "loss.function task.kind"},
+    {Kind::loss, "value_targets", "task.kind"},
     {Kind::loss, "classes", "model.vocab_size"},
     {Kind::loss, "width", "model.hidden_size"},
     {Kind::loss, "projection", "loss.projection"},

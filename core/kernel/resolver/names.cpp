@@ -24,6 +24,16 @@ std::vector<std::string> all_names(Kind kind, const std::vector<Candidate>& cand
     return list;
 }
 
+// What a component may bring of its own: the request's field, and the key of a configuration that asks for it.
+struct OwnFormula {
+    std::string_view field, key;
+};
+OwnFormula what_is_custom(Kind kind) {
+    if (kind == Kind::activation) return {"activation", "model.activation"};
+    if (kind == Kind::loss) return {"loss", "loss.function"};
+    return {"algorithm", "optimizer.algorithm"};
+}
+
 std::string written(const std::string& custom) { return std::string(custom_prefix) + custom; }
 
 std::string unknown(Kind kind, const std::string& text, const BackendName& wanted,
@@ -110,9 +120,10 @@ Named find_named(Kind kind, const std::string& text, const std::vector<Candidate
 std::optional<Reason> refuse_custom(const ComponentManifest& manifest, const Request& request) {
     const auto custom = custom_name(manifest.kind, request);
     if (custom.empty() || std::ranges::count(manifest.custom, custom) > 0) return std::nullopt;
-    std::string expected = "an algorithm without custom:, since it brings none of its own";
+    const auto formula = what_is_custom(manifest.kind);
+    auto expected = std::string(formula.field) + " without custom:, since it brings none of its own";
     if (!manifest.custom.empty()) expected = written(base::joined(manifest.custom, ", custom:"));
-    return Reason{Code::Algorithm, "algorithm", expected, written(custom), ""};
+    return Reason{Code::Algorithm, std::string(formula.field), expected, written(custom), ""};
 }
 
 std::string unknown_custom(Kind kind, const Request& request, const std::vector<Candidate>& candidates,
@@ -128,10 +139,11 @@ std::string unknown_custom(Kind kind, const Request& request, const std::vector<
         }
     }
     if (std::ranges::count(known, custom) > 0) return "";
-    const std::string key = std::string(name(kind)) + ".algorithm";
+    const auto formula = what_is_custom(kind);
+    const std::string key(formula.key);
     const auto place = written_at ? written_at(key) : "";
     std::string message = key + " = " + quoted(written(custom)) + (place.empty() ? "" : " (" + place + ")") +
-                          ": none of the plugins found brings that algorithm";
+                          ": none of the plugins found brings that " + std::string(formula.field);
     if (shown.empty())
         return message + ", nor any other of its own; see `switchyard plugins doctor` and plugins.paths";
     const auto near = config::suggest(custom, known);

@@ -31,8 +31,8 @@ template <class Enum>
 std::vector<FieldValue> others(Enum current) {
     std::vector<FieldValue> list;
     for (std::size_t i = 0; i < names<Enum>.size(); ++i) {
-        const FieldValue other = static_cast<Enum>(i);
-        if (static_cast<Enum>(i) != current && !is_custom(other)) list.push_back(other);
+        const auto other = static_cast<Enum>(i);
+        if (other != current && !is_custom(other)) list.emplace_back(other);
     }
     return list;
 }
@@ -121,7 +121,7 @@ std::vector<FieldValue> alternatives(const Field& field, const std::vector<Field
 
 std::string words_for(const Field& field, const FieldValue& value, const std::string& custom) {
     const std::string name(field.name);
-    if (is_custom(field.value))
+    if (names_custom(field.value))
         return name + ' ' + to_text(value) + " instead of " + std::string(custom_prefix) + custom;
     if (const auto* flag = std::get_if<bool>(&value)) return name + (*flag ? " on" : " off");
     if (const auto* rest = std::get_if<MaskSet>(&value)) {

@@ -56,15 +56,25 @@ std::shared_ptr<Request> clone(Kind kind, const Request& request) {
 
 bool equal(Kind kind, const Request& a, const Request& b) { return fields(kind, a) == fields(kind, b); }
 
-bool is_custom(const FieldValue& value) {
-    const auto* algorithm = std::get_if<OptimizerKind>(&value);
-    return algorithm != nullptr && *algorithm == OptimizerKind::custom;
+bool names_custom(const FieldValue& value) {
+    return std::visit(
+        [](const auto& v) {
+            if constexpr (std::is_enum_v<std::decay_t<decltype(v)>>)
+                return is_custom(v);
+            else
+                return false;
+        },
+        value);
 }
 
 std::string custom_name(Kind kind, const Request& request) {
-    if (kind != Kind::optimizer) return "";
-    const auto& asked = KindTraits<Kind::optimizer>::request(request);
-    return asked.algorithm == OptimizerKind::custom ? asked.custom : "";
+    return visit(kind, [&](auto traits) -> std::string {
+        const auto& asked = traits.request(request);
+        if constexpr (requires { asked.custom; })
+            return is_custom(formula_of(asked)) ? asked.custom : "";
+        else
+            return "";
+    });
 }
 
 std::string to_text(const FieldValue& value) {
@@ -98,7 +108,7 @@ std::string in_words(Kind kind, const Request& request) {
             continue;
         if (is_off(field.value) || field.name == "custom") continue;
         text.append(", ").append(field.name);
-        if (const auto custom = custom_name(kind, request); !custom.empty() && is_custom(field.value)) {
+        if (const auto custom = custom_name(kind, request); !custom.empty() && names_custom(field.value)) {
             text.append(1, ' ').append(custom_prefix).append(custom);
             continue;
         }

@@ -35,7 +35,7 @@ bool equal(Kind kind, const Request& a, const Request& b);
 bool is_off(const FieldValue& value);
 
 // Does the field say that the formula is one of a component's own?
-bool is_custom(const FieldValue& value);
+bool names_custom(const FieldValue& value);
 
 // The name of the formula that only a component of that name's own knows; empty: it is one that all know.
 std::string custom_name(Kind kind, const Request& request);

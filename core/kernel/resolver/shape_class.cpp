@@ -62,6 +62,10 @@ std::string unmeasured_because(const LinearRequest& request) {
     return "";
 }
 
+std::string unmeasured_because(const ActivationRequest& request) {
+    return is_custom(request.activation) ? "a custom activation is not measured" : "";
+}
+
 std::string unmeasured_because(const LossRequest& request) {
     if (request.loss != LossKind::cross_entropy)
         return "a loss of " + std::string(name(request.loss)) + " is not measured";

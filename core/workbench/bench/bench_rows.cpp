@@ -221,10 +221,9 @@ private:
             case ActivationKind::silu:
             case ActivationKind::swiglu:
                 return at::silu(x);
-            case ActivationKind::identity:
+            default:
                 return x;
         }
-        return x;
     }
 
     TensorFunction bare_function() const override {

@@ -49,6 +49,7 @@ void Bert::add_masked_lm(Builder& builder) {
         [&](const Requests& requests, Phase phase) {
             auto r = requests.make<ActivationRequest>(OpClass::activation, "model", phase, config.activation);
             r.activation = model_.activation;
+            r.custom = model_.custom_activation;
             r.rows = Range(0, requests.rows(phase).max);
             r.width = width;
             return r;

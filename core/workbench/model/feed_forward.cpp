@@ -24,6 +24,7 @@ FeedForward::FeedForward(Builder& builder, const config::LayerConfig& layer, con
             auto r = requests.make<ActivationRequest>(OpClass::activation, config::to_string(id), phase,
                                                       layer.activation);
             r.activation = model_.activation;
+            r.custom = model_.custom_activation;
             r.rows = requests.rows(phase);
             r.width = model_.intermediate_size;
             r.input_bias = model_.bias;

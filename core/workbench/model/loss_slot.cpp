@@ -19,7 +19,9 @@ Slot<runtime::LossOp> loss_slot(Builder& builder) {
             r.label_smoothing = phase == Phase::train && !parts ? slot.label_smoothing : 0.0;
             r.z_loss = phase == Phase::train && !parts ? slot.z_loss : 0.0;
             r.per_row = parts;
-            r.loss = config.task.loss();
+            r.loss = config.loss_kind();
+            r.custom = slot.custom;
+            r.value_targets = is_custom(r.loss) && config.task.float_labels();
             r.may_overwrite_logits = r.needs_grad && !r.projection && !parts;
             return r;
         });

@@ -106,7 +106,8 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
         result.metrics = metrics->result();
         if (const auto* const confusion = metrics->confusion()) result.confusion = *confusion;
     }
-    if (config.task.predicts_tokens()) result.perplexity = std::exp(result.loss);
+    if (config.task.predicts_tokens() && config.loss.custom.empty())
+        result.perplexity = std::exp(result.loss);
     return result;
 }
 

@@ -39,7 +39,7 @@ SharedStep amounts_of(const std::vector<Batch>& batches, std::int64_t ignore_ind
 
 LossParams summed_loss(const config::Config& config) {
     LossParams loss;
-    loss.loss = config.task.loss();
+    loss.loss = config.loss_kind();
     loss.reduction = Reduction::sum;
     loss.ignore_index = config.loss.ignore_index;
     return loss;

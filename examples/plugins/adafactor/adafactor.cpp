@@ -50,13 +50,13 @@ AdaFactor::AdaFactor(const CreateInfo& info)
       smallest_scale_(info.options.number("smallest_scale")),
       falling_rate_(info.options.boolean("falling_rate")),
       unscale_(optimizer_request(info).unscale),
-      algorithm_(algorithm_name(optimizer_request(info))) {}
+      algorithm_(formula_name(optimizer_request(info))) {}
 
 Verdict AdaFactor::supports(const OptimizerRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
     require_native(verdict, request, host);
     REQUIRE(verdict, request.algorithm == OptimizerKind::custom && request.custom == "adafactor",
-            Code::Algorithm, "algorithm", "custom:adafactor", algorithm_name(request));
+            Code::Algorithm, "algorithm", "custom:adafactor", formula_name(request));
     REQUIRE(verdict, is_native_float(request.gradient_dtype), Code::DType, "gradient_dtype",
             "float32, float64, bfloat16 or float16", name(request.gradient_dtype));
     return verdict;

@@ -53,7 +53,7 @@ Verdict FusedOptimizer::supports(const OptimizerRequest& request, const HostInfo
     Verdict verdict;
     require_storage(verdict, request, host);
     REQUIRE(verdict, request.algorithm <= OptimizerKind::muon, Code::Algorithm, "algorithm",
-            "adamw, adam, sgd, lion, lamb or muon", algorithm_name(request));
+            "adamw, adam, sgd, lion, lamb or muon", formula_name(request));
     REQUIRE(verdict, is_float_to_32_bits(request.gradient_dtype), Code::DType, "gradient_dtype",
             "float32, bfloat16 or float16", name(request.gradient_dtype));
     REQUIRE(verdict, request.device != Device::cuda || !options.boolean("stochastic_rounding"), Code::Option,

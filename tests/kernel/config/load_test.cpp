@@ -142,6 +142,18 @@ TEST_CASE("an optimizer's algorithm may be one that a plugin brings") {
     CHECK(good("optimizer.algorithm = \"lion\"").optimizer.custom.empty());
 }
 
+TEST_CASE("an activation and a loss may be ones that a plugin brings") {
+    const Config config = good("model.activation = \"custom:mish\"\nloss.function = \"custom:focal\"");
+    CHECK(config.model.activation == ActivationKind::custom);
+    CHECK(config.model.custom_activation == "mish");
+    CHECK(config.loss.custom == "focal");
+    CHECK(config.loss_kind() == LossKind::custom);
+    const Config usual = good("model.activation = \"silu\"\nloss.function = \"auto\"");
+    CHECK(usual.model.activation == ActivationKind::silu);
+    CHECK(usual.model.custom_activation.empty());
+    CHECK(usual.loss_kind() == LossKind::cross_entropy);
+}
+
 TEST_CASE("the type of a model decides what is usual") {
     const ModelConfig gpt = good("model.type = \"gpt\"").model;
     CHECK((gpt.norm_position == NormPosition::pre && gpt.activation == ActivationKind::gelu_tanh &&

@@ -26,8 +26,8 @@ OptimizerRequest request_for(const std::string& custom) {
 }
 
 resolver::PlanRow custom_row(const std::string& custom, std::vector<std::string> backend = {"auto"},
-                           const resolver::ResolveOptions& options = {},
-                           const std::vector<resolver::Candidate>& candidates = optimizers_found()) {
+                             const resolver::ResolveOptions& options = {},
+                             const std::vector<resolver::Candidate>& candidates = optimizers_found()) {
     return resolve(use(request_for(custom), std::move(backend)), candidates, test_host(), options);
 }
 
@@ -79,6 +79,38 @@ TEST_CASE("a name that nobody brings is told with its key, the nearest one and a
           "optimizer.algorithm = \"custom:zzz\": none of the plugins found brings that algorithm, nor any "
           "other "
           "of its own; see `switchyard plugins doctor` and plugins.paths");
+}
+
+TEST_CASE("an activation and a loss that one component brings are asked of it alone, by their own keys") {
+    auto own = candidate<ActivationRequest>("mine/mine", 5);
+    own.manifest.custom = {"mish"};
+    const std::vector<resolver::Candidate> activations{candidate<ActivationRequest>("all/all", 50), own};
+    ActivationRequest activation;
+    activation.activation = ActivationKind::custom;
+    activation.custom = "mish";
+    const auto row = resolve(use(activation, {"auto"}), activations, test_host());
+    REQUIRE(row.chosen.has_value());
+    CHECK(full_name(*row.chosen) == "mine/mine");
+    const auto& other = outcome(row, "all/all");
+    CHECK(other.reasons[0].field == "activation");
+    CHECK(other.reasons[0].expected == "activation without custom:, since it brings none of its own");
+    CHECK(other.nearest == "activation gelu_erf instead of custom:mish");
+    CHECK_THAT(resolver::in_words(Kind::activation, activation), contains(", activation custom:mish"));
+    CHECK(resolver::not_measured_because(Kind::activation, activation) ==
+          "a custom activation is not measured");
+    activation.custom = "mishh";
+    CHECK(
+        resolve(use(activation, {"auto"}), activations, test_host()).error ==
+        "model.activation = \"custom:mishh\": none of the plugins found brings that activation; did you mean "
+        "\"custom:mish\"? There are: custom:mish (mine/mine)");
+    LossRequest loss;
+    loss.loss = LossKind::custom;
+    loss.custom = "focal";
+    CHECK(
+        resolve(use(loss, {"auto"}), {candidate<LossRequest>("all/all", 50)}, test_host()).error ==
+        "loss.function = \"custom:focal\": none of the plugins found brings that loss, nor any other of its "
+        "own; see `switchyard plugins doctor` and plugins.paths");
+    CHECK(resolver::not_measured_because(Kind::loss, loss) == "a loss of custom is not measured");
 }
 
 TEST_CASE("a plugin that cannot be used is what its algorithm's name means, and its gate is told") {

@@ -4,9 +4,11 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <switchyard/interfaces/activation.h>
+#include <switchyard/interfaces/verdict.h>
 #include <switchyard/reference/dropout_mask.h>
 #include <switchyard/reference/numeric.h>
 
@@ -51,6 +53,10 @@ Curve curve(ActivationKind kind, const at::Tensor& x) {
         }
         case ActivationKind::identity:
             return {x * 1.0, at::ones_like(x)};
+        case ActivationKind::custom: {
+            const at::Tensor s = (1.7 * x).sigmoid();
+            return {x * s, s * (1.7 * x * (1.0 - s) + 1.0)};
+        }
         default:
             return {x.clamp_min(0.0), x.gt(0.0).to(x.scalar_type())};
     }
@@ -59,7 +65,12 @@ Curve curve(ActivationKind kind, const at::Tensor& x) {
 class ActivationSample final : public Activation {
 public:
     explicit ActivationSample(const CreateInfo& info) : Activation(info), mutation_(info) {}
-    static Verdict supports(const ActivationRequest&, const HostInfo&, const Options&) { return {}; }
+    static Verdict supports(const ActivationRequest& request, const HostInfo&, const Options& options) {
+        Verdict verdict;
+        if (options.string("mutation") == "refuses_float64" && request.dtype == DType::float64)
+            verdict.reject(Code::DType, "dtype", "float32", "float64");
+        return verdict;
+    }
 
     at::Tensor forward(const ActivationInputs& in, const ActivationParams& params, Saved* saved) override {
         const at::Tensor x = shifted(in.x, in.bias);
@@ -111,6 +122,7 @@ private:
     }
     Gate gate_of(ActivationKind kind, const at::Tensor& x) const {
         if (is("tanh_for_erf") && kind == ActivationKind::gelu_erf) kind = ActivationKind::gelu_tanh;
+        if (kind == ActivationKind::custom) return {own_curve(x), {}};
         if (!is_gated(kind)) return {curve(kind, x), {}};
         const std::int64_t width = x.size(-1) / 2;
         const at::Tensor first = x.narrow(-1, 0, width), second = x.narrow(-1, width, width);
@@ -118,6 +130,18 @@ private:
         if (is("halves_interleaved"))
             return {curve(kind, x.slice(-1, 0, x.size(-1), 2)), x.slice(-1, 1, x.size(-1), 2)};
         return {curve(kind, first), second};
+    }
+    Curve own_curve(const at::Tensor& x) const {
+        Curve made = curve(ActivationKind::custom, x);
+        const bool wide_type = x.scalar_type() == at::kDouble;
+        if (is("slope_off")) made.slope = made.slope * 1.01;
+        if (is("slope_of_another")) made.slope = curve(ActivationKind::silu, x).slope;
+        if (is("slope_off_for_large")) made.slope = at::where(x.gt(4.0), made.slope * 1.01, made.slope);
+        if (is("depends_on_row")) made.value = made.value - made.value.mean(-1, true) * 0.01;
+        if (is("depends_on_place") && x.size(-1) > 3) made.value.select(-1, 3).mul_(1.01);
+        if (is("another_in_float64") && wide_type) made.value = made.value + 0.01 * x;
+        if (is("narrow") && !wide_type) made.value = made.value.to(at::kBFloat16).to(x.scalar_type());
+        return made;
     }
     at::Tensor dropped(const at::Tensor& y, const ActivationParams& params) const {
         Dropout dropout = params.dropout;
@@ -133,5 +157,6 @@ private:
 
 const LocalComponent activation_entry =
     local_component<Kind::activation, ActivationSample>(GradientMode::kernel, RandomSource::counter);
+const LocalComponent own_activation_entry = with_formula_of_its_own(activation_entry);
 
 }  // namespace switchyard::test

@@ -34,8 +34,16 @@ inline conformance::ComponentUnderTest under_test(const LocalComponent& sample,
     return sample.under_test(test_host(), options);
 }
 
+inline LocalComponent with_formula_of_its_own(LocalComponent component) {
+    component.manifest.custom = {"sample"};
+    return component;
+}
+
 // One component a kind, each in the file of its name.
 extern const LocalComponent attention_entry, normalization_entry, activation_entry, loss_entry,
     optimizer_entry, data_loader_entry, own_loader_entry, precision_entry, linear_entry;
+
+// Those of the same name, with a formula of their own: "sample".
+extern const LocalComponent own_activation_entry, own_loss_entry;
 
 }  // namespace switchyard::test

@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <switchyard/interfaces/loss.h>
+#include <switchyard/interfaces/verdict.h>
 #include <switchyard/reference/numeric.h>
 
 #include "component.h"
@@ -18,10 +19,15 @@ using reference::wide;
 class LossSample final : public Loss {
 public:
     explicit LossSample(const CreateInfo& info) : Loss(info), mutation_(info) {}
-    static Verdict supports(const LossRequest&, const HostInfo&, const Options&) { return {}; }
+    static Verdict supports(const LossRequest& request, const HostInfo&, const Options& options) {
+        Verdict verdict;
+        if (options.string("mutation") == "refuses_float64" && request.dtype == DType::float64)
+            verdict.reject(Code::DType, "dtype", "float32", "float64");
+        return verdict;
+    }
 
     LossOutputs forward(const LossInputs& in, const LossParams& params, Saved* saved) override {
-        if (params.loss != LossKind::cross_entropy) return forward_values(in, params, saved);
+        if (in.targets.is_floating_point()) return forward_values(in, params, saved);
         const Rows rows = rows_of(in, params);
         at::Tensor loss = rows.lse - rows.z.gather(1, rows.target.unsqueeze(1)).squeeze(1);
         const double e = params.label_smoothing;
@@ -30,6 +36,9 @@ public:
                 static_cast<double>(rows.z.size(1)) - (is("smoothing_over_wrong_count") ? 1.0 : 0.0);
             loss = loss * (1.0 - e) + (rows.lse - rows.z.sum(1) / classes) * e;
         }
+        if (is("depends_on_rows")) loss = loss + 0.01 * rows.lse.mean();
+        if (is("another_in_float64") && loss.scalar_type() == at::kDouble) loss = loss * 1.01;
+        if (is("narrow") && loss.scalar_type() == at::kFloat) loss = loss.to(at::kBFloat16).to(at::kFloat);
         if (params.z_loss > 0.0 && !is("ignores_z_loss")) loss = loss + rows.lse.square() * params.z_loss;
         loss = loss.masked_fill(rows.ignored, 0.0);
         if (is("nan_to_num")) loss = loss.nan_to_num();
@@ -47,7 +56,7 @@ public:
     LossGrads backward(const LossParams& params, const Saved& saved, const at::Tensor& grad_loss,
                        const LossNeeds& needs) override {
         const LossInputs in{saved[0], saved[1], saved[2], saved[3]};
-        if (params.loss != LossKind::cross_entropy) return backward_values(in, params, grad_loss);
+        if (in.targets.is_floating_point()) return backward_values(in, params, grad_loss);
         const Rows rows = rows_of(in, params);
         const at::Tensor p = (rows.z - rows.lse.unsqueeze(1)).exp();
         const at::Tensor one_hot = at::zeros_like(p).scatter(1, rows.target.unsqueeze(1), 1.0);
@@ -55,6 +64,8 @@ public:
         at::Tensor dz = p - one_hot * (1.0 - e) - e / static_cast<double>(p.size(1));
         if (params.z_loss > 0.0 && !is("z_loss_without_gradient"))
             dz = dz + p * (rows.lse * (2.0 * params.z_loss)).unsqueeze(1);
+        if (is("slope_off")) dz = dz * 1.01;
+        if (is("slope_off_for_last_class")) dz.select(1, -1).mul_(1.01);
         at::Tensor scale = grad_loss.to(dz.scalar_type());
         if (is("ignores_grad_loss")) scale = scale * 0.0 + 1.0;
         if (params.reduction != Reduction::none) scale = (scale * factor(params, rows)).expand({dz.size(0)});
@@ -97,7 +108,7 @@ private:
         return params.divisor > 0.0 && !is("ignores_divisor") ? 1.0 / params.divisor : 1.0;
     }
     bool squared(const LossParams& params) const {
-        return params.loss == LossKind::mean_squared_error || is("always_squared");
+        return params.loss != LossKind::binary_cross_entropy || is("always_squared");
     }
 
     LossOutputs forward_values(const LossInputs& in, const LossParams& params, Saved* saved) const {
@@ -174,5 +185,6 @@ private:
 
 const LocalComponent loss_entry =
     local_component<Kind::loss, LossSample>(GradientMode::kernel, RandomSource::none);
+const LocalComponent own_loss_entry = with_formula_of_its_own(loss_entry);
 
 }  // namespace switchyard::test

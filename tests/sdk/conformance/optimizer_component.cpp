@@ -270,7 +270,7 @@ StepResult OptimizerSample::step_with(std::vector<ParameterGroup>& groups, const
 }
 
 OptimizerState OptimizerSample::state() const {
-    OptimizerState state{algorithm_name(request_), step_, {}};
+    OptimizerState state{formula_name(request_), step_, {}};
     if (is("state_of_another_name")) state.algorithm = "adagrad";
     for (const std::string& parameter : order_) {
         const Moments& moments = moments_.at(parameter);

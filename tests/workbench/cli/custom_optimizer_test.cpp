@@ -137,7 +137,7 @@ TEST_CASE("plugins info and doctor tell the algorithms that a plugin brings") {
     const auto info = run({"plugins", "info", "adafactor"}, with_example());
     INFO(info.out << info.err);
     CHECK(info.code == 0);
-    CHECK_THAT(info.out, contains("algorithms of its own: custom:adafactor"));
+    CHECK_THAT(info.out, contains("formulas of its own: custom:adafactor"));
     CHECK_THAT(info.out, contains("float64 (custom:adafactor)"));
     const auto doctor = run({"plugins", "doctor"}, with_example());
     CHECK_THAT(doctor.out, contains("custom:adafactor"));

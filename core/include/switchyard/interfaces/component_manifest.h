@@ -20,10 +20,15 @@ struct ComponentManifest {
     Accuracy accuracy = Accuracy::exact;
     double accuracy_bound = 0.0;  // of `reduced`: relative root-mean-square error against float64; else 0
     Composition composition = Composition::reference;  // of a data loader
-    // Of an optimizer: the algorithms of its own that it brings. It is asked for these as "custom:NAME", and
-    // for no other of that form.
+    // Of an activation, a loss or an optimizer: the formulas of its own that it brings. It is asked for these
+    // as "custom:NAME", and for no other of that form.
     std::vector<std::string> custom;
     OptionSchema options;
 };
+
+// Kinds whose components may bring formulas of their own.
+constexpr bool may_bring_formulas(Kind kind) {
+    return kind == Kind::activation || kind == Kind::loss || kind == Kind::optimizer;
+}
 
 }  // namespace switchyard

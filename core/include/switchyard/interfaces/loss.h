@@ -21,6 +21,12 @@
 //
 // A value whose target is NaN counts nothing and gets a zero gradient, whatever x is there. Both are without
 // projection, label smoothing and z-loss, and ignore_index means nothing to them.
+//
+// custom (LossRequest::custom) is what its component says, with targets of either form: a row's loss is a
+// function of that row and its targets alone. Reductions, rows and values that do not count, and a fused
+// projection are as above; label smoothing and z-loss are not asked for. Its component also gives losses of
+// single rows of logits in float64 on the CPU: what all else, and by finite differences the gradient, is held
+// to.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +43,8 @@ struct LossInputs {
     at::Tensor x;        // logits, or hidden states when `weight` is defined
     at::Tensor weight;   // [classes, width] or undefined
     at::Tensor bias;     // [classes] or undefined
-    // Cross-entropy: int64 [rows], each in [0, classes) or ignore_index. Else float32 (float64 for float64
-    // x) of the shape of x, NaN where a value does not count.
+    // Classes: int64 [rows], each in [0, classes) or ignore_index. Values: float32 (float64 for float64 x) of
+    // the shape of x, NaN where a value does not count.
     at::Tensor targets;
 };
 

@@ -75,7 +75,7 @@ struct OptimizerStateEntry {
 };
 
 struct OptimizerState {
-    std::string algorithm;  // as algorithm_name has it: "adamw", "custom:adafactor"
+    std::string algorithm;  // as formula_name has it: "adamw", "custom:adafactor"
     std::int64_t step = 0;
     std::vector<OptimizerStateEntry> entries;
 };

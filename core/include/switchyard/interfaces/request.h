@@ -91,16 +91,17 @@ struct ActivationRequest : Request {
     Range width = 1;  // of the output
     bool input_bias = false;
     double dropout = 0.0;
+    std::string custom;  // the name of the activation where that is ActivationKind::custom, else empty
 
     template <class R, class F>
     static constexpr void each_field(R& r, F&& f) {
         f("activation", r.activation), f("rows", r.rows), f("width", r.width), f("input_bias", r.input_bias),
-            f("dropout", r.dropout);
+            f("dropout", r.dropout), f("custom", r.custom);
     }
 };
 
-// logits [rows, classes], or hidden [rows, width] with the projection fused in (cross-entropy only); see
-// loss.h.
+// logits [rows, classes], or hidden [rows, width] with the projection fused in (of targets that are classes
+// only); see loss.h.
 struct LossRequest : Request {
     Range rows = 1;
     Range classes = 2;
@@ -112,13 +113,16 @@ struct LossRequest : Request {
     bool per_row = false;               // losses of the rows, not their sum or mean
     bool may_overwrite_logits = false;  // calls may give up their logits: LossParams::may_overwrite_logits
     LossKind loss = LossKind::cross_entropy;
+    // Of LossKind::custom: its name, and whether targets are values, as of the mean squared error, or classes.
+    std::string custom;
+    bool value_targets = false;
 
     template <class R, class F>
     static constexpr void each_field(R& r, F&& f) {
         f("rows", r.rows), f("classes", r.classes), f("width", r.width), f("projection", r.projection),
             f("projection_bias", r.projection_bias), f("label_smoothing", r.label_smoothing),
             f("z_loss", r.z_loss), f("per_row", r.per_row), f("may_overwrite_logits", r.may_overwrite_logits),
-            f("loss", r.loss);
+            f("loss", r.loss), f("custom", r.custom), f("value_targets", r.value_targets);
     }
 };
 
@@ -139,15 +143,6 @@ struct OptimizerRequest : Request {  // dtype: of the parameters
             f("parameters", r.parameters), f("tensors", r.tensors), f("custom", r.custom);
     }
 };
-
-// "adamw", "custom:adafactor".
-inline std::string algorithm_name(OptimizerKind algorithm, std::string_view custom) {
-    if (algorithm != OptimizerKind::custom) return std::string(name(algorithm));
-    return std::string(custom_prefix).append(custom);
-}
-inline std::string algorithm_name(const OptimizerRequest& request) {
-    return algorithm_name(request.algorithm, request.custom);
-}
 
 struct PrecisionRequest : Request {  // dtype: of the parameters as the model stores them
     bool loss_scaling = false;
@@ -195,5 +190,26 @@ struct LinearRequest : Request {
             f("zero_points", r.zero_points), f("input_quantization", r.input_quantization);
     }
 };
+
+// The member that says which formula, of kinds of component that have several.
+inline NormKind& formula_of(NormalizationRequest& request) { return request.norm; }
+inline ActivationKind& formula_of(ActivationRequest& request) { return request.activation; }
+inline LossKind& formula_of(LossRequest& request) { return request.loss; }
+inline OptimizerKind& formula_of(OptimizerRequest& request) { return request.algorithm; }
+inline ActivationKind formula_of(const ActivationRequest& request) { return request.activation; }
+inline LossKind formula_of(const LossRequest& request) { return request.loss; }
+inline OptimizerKind formula_of(const OptimizerRequest& request) { return request.algorithm; }
+
+// Where a component may bring a formula of its own: "gelu_erf", "custom:adafactor".
+template <class R>
+std::string formula_name(const R& request) {
+    return formula_name(formula_of(request), request.custom);
+}
+
+// Whether each value of x has a target of its own, a floating number; else each row has a class.
+inline bool has_value_targets(const LossRequest& request) {
+    if (is_custom(request.loss)) return request.value_targets;
+    return request.loss != LossKind::cross_entropy;
+}
 
 }  // namespace switchyard

@@ -73,7 +73,7 @@ enum class NormKind : std::uint8_t { layer_norm, rms_norm };
 
 // Gated kinds work on a packed projection [..., 2 * width]: act(first half) * second half
 // (Shazeer 2020, "GLU Variants Improve Transformer", arXiv:2002.05202). identity is what dropout(x + bias)
-// needs that stands alone.
+// needs that stands alone. custom: one that a component brings along, of a name of its own (custom_prefix).
 enum class ActivationKind : std::uint8_t {
     gelu_erf,
     gelu_tanh,
@@ -83,13 +83,14 @@ enum class ActivationKind : std::uint8_t {
     geglu_erf,
     geglu_tanh,
     reglu,
-    identity
+    identity,
+    custom
 };
 
-// What a loss holds against its targets: loss.h.
-enum class LossKind : std::uint8_t { cross_entropy, mean_squared_error, binary_cross_entropy };
+// What a loss holds against its targets: loss.h. custom: as above.
+enum class LossKind : std::uint8_t { cross_entropy, mean_squared_error, binary_cross_entropy, custom };
 
-// custom: an algorithm that a component brings along, of a name of its own (custom_prefix).
+// custom: as above.
 enum class OptimizerKind : std::uint8_t { adamw, adam, sgd, lion, lamb, muon, custom };
 
 // Classes of operations that a precision policy tells apart (precision.h).
@@ -140,11 +141,12 @@ inline constexpr std::array<std::string_view, 2> names<Accuracy>{"exact", "reduc
 template <>
 inline constexpr std::array<std::string_view, 2> names<NormKind>{"layer_norm", "rms_norm"};
 template <>
-inline constexpr std::array<std::string_view, 9> names<ActivationKind>{
-    "gelu_erf", "gelu_tanh", "relu", "silu", "swiglu", "geglu_erf", "geglu_tanh", "reglu", "identity"};
+inline constexpr std::array<std::string_view, 10> names<ActivationKind>{
+    "gelu_erf",  "gelu_tanh",  "relu",  "silu",     "swiglu",
+    "geglu_erf", "geglu_tanh", "reglu", "identity", "custom"};
 template <>
-inline constexpr std::array<std::string_view, 3> names<LossKind>{"cross_entropy", "mean_squared_error",
-                                                                 "binary_cross_entropy"};
+inline constexpr std::array<std::string_view, 4> names<LossKind>{"cross_entropy", "mean_squared_error",
+                                                                 "binary_cross_entropy", "custom"};
 template <>
 inline constexpr std::array<std::string_view, 7> names<OptimizerKind>{"adamw", "adam", "sgd",   "lion",
                                                                       "lamb",  "muon", "custom"};
@@ -176,6 +178,29 @@ constexpr std::optional<Enum> parse(std::string_view text) {
         if (names<Enum>[i] == text) return static_cast<Enum>(i);
     }
     return std::nullopt;
+}
+
+// Of a kind whose last formula is `custom`: how many there are that everyone knows, and whether it is that.
+template <class Enum>
+inline constexpr std::size_t known_formulas = std::size(names<Enum>) -
+                                              static_cast<std::size_t>(std::size(names<Enum>) > 0 &&
+                                                                       *(std::end(names<Enum>) - 1) ==
+                                                                           "custom");
+template <class Enum>
+constexpr bool is_custom(Enum formula) {
+    return name(formula) == "custom";
+}
+
+// As it is written: "adamw", "custom:adafactor".
+template <class Enum>
+std::string formula_name(Enum formula, std::string_view custom) {
+    if (!is_custom(formula)) return std::string(name(formula));
+    return std::string(custom_prefix).append(custom);
+}
+
+// Of "custom:adafactor" the name, of others nothing.
+constexpr std::string_view custom_name(std::string_view written) {
+    return written.starts_with(custom_prefix) ? written.substr(custom_prefix.size()) : std::string_view{};
 }
 
 constexpr bool is_gated(ActivationKind kind) {

@@ -62,6 +62,17 @@ void check_gradient(config::TomlTable& table, const ComponentManifest& component
     }
 }
 
+// There is a formula of its own, which is nobody else's.
+void check_custom(config::TomlTable& table, const ComponentManifest& component) {
+    if (!may_bring_formulas(component.kind))
+        table.conflict(*table.find("custom"), "custom", "is for an activation, a loss or an optimizer only",
+                       "leave it out");
+    if (component.gradient == GradientMode::recompute)
+        table.conflict(*table.find("gradient"), "gradient",
+                       "is recompute, but there is no reference of a formula of your own to differentiate",
+                       "\"kernel\", \"differentiable\" or \"none\"");
+}
+
 void read_accuracy(config::TomlTable& table, ComponentManifest& component) {
     component.accuracy = table.choice<Accuracy>("accuracy", Accuracy::exact).value_or(Accuracy::exact);
     const Node* bound =
@@ -116,8 +127,7 @@ void read_component(const Node& node, std::size_t index, PluginToml& plugin, con
         component.composition =
             table.choice<Composition>("composition", Composition::reference).value_or(Composition::reference);
     component.custom = table.list("custom", config::a_name);
-    if (!component.custom.empty() && kind && kind != Kind::optimizer)
-        table.conflict(*table.find("custom"), "custom", "is for an optimizer only", "leave it out");
+    if (!component.custom.empty() && kind) check_custom(table, component);
     component.priority = static_cast<int>(table.integer("priority", 0, 1000, 0));
     if (const Node* options = table.find("options")) {
         if (options->kind != Node::Kind::table)

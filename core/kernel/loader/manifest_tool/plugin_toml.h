@@ -25,7 +25,7 @@
 //     random = "counter"                 # none (left out), counter, library
 //     accuracy = "reduced"               # exact (left out), reduced; then accuracy_bound
 //     accuracy_bound = 1e-2
-//     custom = ["adafactor"]             # of an optimizer: the algorithms of its own that it brings; none
+//     custom = ["adafactor"]             # of an activation, loss or optimizer: formulas of its own; none
 //     composition = "own"                # of a data loader: reference (left out), own
 //     [component.options.chunk_size]
 //     type = "integer"                   # boolean, integer, number, string, list

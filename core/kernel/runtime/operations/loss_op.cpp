@@ -134,10 +134,10 @@ void check(const Binding<Loss>& binding, const LossInputs& in, const LossParams&
             in.x.sizes());
     require(binding, params.loss == request.loss, "bound for ", name(request.loss), ", called for ",
             name(params.loss));
-    if (params.loss == LossKind::cross_entropy) {
-        check_class_targets(binding, in, params);
-    } else {
+    if (has_value_targets(request)) {
         check_value_targets(binding, in, params);
+    } else {
+        check_class_targets(binding, in, params);
     }
     const std::int64_t classes = in.weight.defined() ? in.weight.size(0) : in.x.size(1);
     require_within(binding, "rows", in.x.size(0), request.rows);

@@ -65,7 +65,7 @@ SwitchyardStableAttentionRequest in_c(const AttentionRequest& r, std::string&) {
 }
 
 SwitchyardStableOptimizerRequest in_c(const OptimizerRequest& r, std::string& algorithm) {
-    algorithm = algorithm_name(r);
+    algorithm = formula_name(r);
     return {.struct_size = sizeof(SwitchyardStableOptimizerRequest),
             .algorithm = number(r.algorithm),
             .algorithm_name = algorithm.c_str(),

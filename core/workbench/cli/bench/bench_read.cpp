@@ -18,8 +18,8 @@ using Words = std::vector<std::string>;
 
 template <class Enum>
 Enum read_name(const std::string& option, const std::string& text) {
-    Words known(names<Enum>.begin(), names<Enum>.end());
-    std::erase(known, "custom");  // has no reference that results could be held against
+    // Formulas of components' own have no reference that results could be held against.
+    const Words known(names<Enum>.begin(), names<Enum>.begin() + known_formulas<Enum>);
     if (std::ranges::count(known, text) > 0) return *parse<Enum>(text);
     const auto near = config::suggest(text, known);
     throw Failure(option + " " + base::quoted(text) + ": expected one of " + joined(known) +

@@ -30,7 +30,7 @@ void print(const ComponentManifest& component, const loader::ComponentProbe* pro
     std::cout << '\n';
     if (!component.variants.empty()) std::cout << "    variants: " << joined(component.variants) << '\n';
     if (!component.custom.empty())
-        std::cout << "    algorithms of its own: custom:" << joined(component.custom, ", custom:") << '\n';
+        std::cout << "    formulas of its own: custom:" << joined(component.custom, ", custom:") << '\n';
     for (const auto& spec : component.options) {
         std::cout << "    option " << spec.key << " = " << config::to_toml(spec.default_value) << ", "
                   << config::short_text(spec) << (spec.help.empty() ? "" : ": " + spec.help) << '\n';

@@ -79,7 +79,7 @@ ArmServer::First TrainingArm::first() {
         context.phase = Phase::train;
         context.dropout_on = false;
         LossParams loss;
-        loss.loss = session_.config().task.loss();
+        loss.loss = session_.config().loss_kind();
         loss.ignore_index = session_.config().loss.ignore_index;
         first.logits =
             labelled_logits(session_.config(), session_.model().task(context, group.front(), loss));

@@ -25,11 +25,12 @@ using Keys = HuggingFaceReader;
 ActivationKind activation_of(const Keys& keys, Family family, const char* key, const char* otherwise) {
     const auto text = keys.text(key, otherwise);
     std::string known;
-    for (std::size_t i = 0; i < names<ActivationKind>.size(); ++i) {
+    for (std::size_t i = 0; i < known_formulas<ActivationKind>; ++i) {
         const auto kind = static_cast<ActivationKind>(i);
         const auto theirs = huggingface_activation(family, kind);
+        if (theirs.empty()) continue;
         if (theirs == text) return kind;
-        if (!theirs.empty()) base::add_item(known, theirs);
+        base::add_item(known, theirs);
     }
     throw std::invalid_argument(std::string(key) + ": '" + text + "' is not one of " + known);
 }

@@ -47,6 +47,8 @@ struct Operation {
     double output_roundoff = 0.0, gradient_roundoff = 0.0;
 
     std::function<Tensors(const Tensors& inputs)> reference;  // in any dtype, followed by autograd
+    // In its place where the formula is one of the component's own: makes it of the component.
+    std::function<std::function<Tensors(const Tensors& inputs)>(const ComponentUnderTest&)> reference_of;
     std::function<Tensors(void* component, const Tensors& inputs, Saved* saved)> forward;
     std::function<Tensors(void* component, const Saved& saved, const Tensors& grad_outputs,
                           const std::vector<bool>& needs)>

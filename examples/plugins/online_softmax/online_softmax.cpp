@@ -101,8 +101,8 @@ void add(float* to, float factor, const float* from, std::int64_t size) {
     for (std::int64_t i = 0; i < size; ++i) to[i] += factor * from[i];
 }
 
-// The scores of keys begin..end. One function for both ways, never inlined: of the same numbers backward has to
-// make the same bits, for m is compared with them.
+// The scores of keys begin..end. One function for both ways, never inlined: of the same numbers backward has
+// to make the same bits, for m is compared with them.
 __attribute__((noinline)) void score(const Call& call, const float* q_D, const float* k_MD,
                                      std::int64_t begin, std::int64_t end, float* scores) {
     for (std::int64_t j = begin; j < end; ++j)

@@ -5,7 +5,9 @@
 // sum l of exp(s - m), and the sum o of exp(s - m) v; where a block has a larger score, l and o are scaled to
 // it:
 //
-//     m' = max(m, max of the block);  l = l exp(m - m') + sum exp(s - m');  o = o exp(m - m') + sum exp(s - m') v
+//     m' = max(m, max of the block)
+//     l  = l exp(m - m') + sum exp(s - m')
+//     o  = o exp(m - m') + sum exp(s - m') v
 //
 // and the output is o / l. Memory is linear in the number of queries. Backward makes the scores again: with m
 // and l a probability is exp(s - m) / l.

@@ -8,8 +8,8 @@
 
 #include <ATen/core/Tensor.h>
 
-// [N, K] as [ceil(N / 16), K, 16]: 16 rows side by side, so that what is multiplied with one value of the other
-// operand lies in one line of memory. What is missing to 16 is zeros.
+// [N, K] as [ceil(N / 16), K, 16]: 16 rows side by side, so that what is multiplied with one value of the
+// other operand lies in one line of memory. What is missing to 16 is zeros.
 struct Panels {
     static constexpr std::int64_t columns = 16;
 
@@ -23,6 +23,6 @@ struct Panels {
 // Of any strides.
 Panels pack(const at::Tensor& matrix_NK);
 
-// a [M, K] times b [N, K]^T plus bias [N] (undefined: none): [M, N]. Sums are float32, and rounded once. What is
-// added to what does not depend on the number of threads.
+// a [M, K] times b [N, K]^T plus bias [N] (undefined: none): [M, N]. Sums are float32, and rounded once. What
+// is added to what does not depend on the number of threads.
 at::Tensor product(const at::Tensor& a_MK, const Panels& b, const at::Tensor& bias_N);

@@ -61,6 +61,21 @@ own_algorithm_trains() {
         fail "$(cat "$TMPDIR/train")"
 }
 
+# The others, each a project of its own, as one build. Without optimisation, for tests/examples verifies them as they are in the tree.
+examples_build() {
+    local name own=$TMPDIR/examples
+    rm -rf "$own" && mkdir "$own"
+    printf 'cmake_minimum_required(VERSION 3.25)\nproject(own LANGUAGES CXX)\n' >"$own/CMakeLists.txt"
+    for name in focal length_buckets mish online_softmax panel_linear patient_fp16 warp_norm; do
+        cp -r "$source_dir/examples/plugins/$name" "$own/$name"
+        echo "add_subdirectory($name)" >>"$own/CMakeLists.txt"
+    done
+    "$cmake" -S "$own" -B "$own/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug -DSWITCHYARD_CUDA_FOR=HOST \
+        -DCMAKE_CXX_COMPILER="$compiler" -G Ninja >"$TMPDIR/configure.log" 2>&1 || fail "$(cat "$TMPDIR/configure.log")"
+    "$cmake" --build "$own/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
+    if grep -q warning "$TMPDIR/build.log"; then fail "$(cat "$TMPDIR/build.log")"; fi
+}
+
 # The folder that holds the example's library, wherever its own CMakeLists.txt puts it.
 example_folder() { dirname "$(find "$example/build" -name 'lib*.so' | head -n 1)"; }
 example_name() { basename "$(find "$example/build" -name 'lib*.so' | head -n 1)" | sed 's/^lib//; s/\.so$//'; }
@@ -243,6 +258,7 @@ check "links of installed documents lead to what is there" links_lead_somewhere
 check "a plugin outside the tree builds against what is installed" example_builds
 check "it exports one symbol" example_exports_one_symbol
 check "an optimizer with an algorithm of its own is built, proven and trains" own_algorithm_trains
+check "the other examples build against what is installed, without a warning" examples_build
 check "the installed program finds it by SWITCHYARD_PLUGIN_PATH" example_is_found
 check "the installed program explains it" example_is_explained
 kinds=(activation attention data_loader linear loss normalization optimizer precision)

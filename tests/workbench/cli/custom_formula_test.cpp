@@ -1,4 +1,4 @@
-// Jobs whose activation or loss a plugin brings (examples/plugins/mish, examples/plugins/focal_loss): planned, trained,
+// Jobs whose activation or loss a plugin brings (examples/plugins/mish, examples/plugins/focal): planned, trained,
 // resumed, compared, and refused where they cannot work.
 #include "tiny_job.h"
 

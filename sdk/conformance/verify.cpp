@@ -85,6 +85,26 @@ void run_cases(const std::vector<Case>& cases, const ComponentUnderTest& compone
     }
 }
 
+// A formula that plugin.toml names is served in some case, at least where the component serves anything at all.
+template <class Case>
+void check_own_formulas(const std::vector<Case>& cases, const ComponentUnderTest& component,
+                        const Facts& facts, const VerifyOptions& options, Report& report) {
+    if (!options.filter.empty() || options.first > 0 || report.cases == 0) return;
+    for (const std::string& custom : facts.custom) {
+        const auto written = std::string(custom_prefix) + custom;
+        const bool served = std::ranges::any_of(cases, [&](const Case& one) {
+            const auto at = one.name.find(written);
+            const auto end = at == std::string::npos ? one.name.size() : at + written.size();
+            return end < one.name.size() && (one.name[end] == '/' || one.name[end] == '+') &&
+                   ask(component, *one.request).ok();
+        });
+        if (served) continue;
+        ++report.failed;
+        report.faults.push_back(
+            {"never_served", written, "plugin.toml names it, and supports refuses every case of it"});
+    }
+}
+
 // The first case that is served and right, again and again: it must not keep memory each time.
 template <class Case>
 void run_repeated(const std::vector<Case>& cases, const ComponentUnderTest& component, const Facts& facts,
@@ -155,6 +175,7 @@ public:
         }
         Turn turn(options_, report_);
         run_cases(cases, component_, facts_, options_, turn, report_);
+        check_own_formulas(cases, component_, facts_, options_, report_);
         run_repeated(cases, component_, facts_, options_, turn, report_);
         const auto drawn = [&](std::int64_t number, int attempt) {
             Draw draw(facts_.kind, number, attempt, drawing_.seed), again = draw;

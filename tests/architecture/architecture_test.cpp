@@ -206,6 +206,18 @@ TEST_CASE("output that nothing escapes is found") {
     CHECK_THAT(problems[0], switchyard::test::contains(c.message));
 }
 
+TEST_CASE("tests use what both versions of Catch2 have") {
+    CHECK(joined(arch::check_test_library(source_dir())) == "");
+    const auto root = temporary_dir("test_library");
+    write(root / "tests/a_test.cpp", "CHECK_THAT(a, contains(b));\n");
+    CHECK(joined(arch::check_test_library(root)) == "");
+    write(root / "tests/b_test.cpp",
+          "\nCHECK_THAT(a, Catch"
+          "::Contains(b));\n");
+    CHECK(joined(arch::check_test_library(root)) ==
+          "tests/b_test.cpp:2: Catch2 3 has no Contains for texts; write switchyard::test::contains");
+}
+
 TEST_CASE("a call that one place alone may make is found elsewhere") {
     const auto root = temporary_dir("calls");
     write(root / "core/kernel/base/json_text.cpp", "auto a = Json::sax_parse(begin, end, &builder);\n");

@@ -42,6 +42,10 @@ Problems check_named_paths(const std::filesystem::path& root);
 /// to that first.
 Problems check_output(const std::filesystem::path& root);
 
+/// Tests compile with Catch2 2 and 3, as far as one knows without the other: one of them has matchers under
+/// other names.
+Problems check_test_library(const std::filesystem::path& root);
+
 /// No two classes or enumerations of core and the SDK have one name in one namespace: linked into one program
 /// they would break the one-definition rule, and no compiler says so. What an unnamed namespace holds is its
 /// file's own.

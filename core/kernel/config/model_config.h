@@ -52,7 +52,6 @@ struct ModelConfig {
     double norm_eps = 1e-12;
     NormPosition norm_position = NormPosition::post;
     ActivationKind activation = ActivationKind::gelu_erf;
-    std::string custom_activation;  // its name where it is a custom one, else empty
     Positions positions = Positions::learned;
     std::int64_t segments = 2;       // kinds of tokens that a bert tells apart; 0 and 1: it does not
     Pooler pooler = Pooler::tanh;    // bert only
@@ -70,6 +69,7 @@ struct ModelConfig {
     double rotary_low_freq_factor = 1.0;
     double rotary_high_freq_factor = 4.0;
     std::int64_t rotary_original_positions = 8192;
+    std::string custom_activation;  // the name of the activation where it is a custom one, else empty
 
     bool operator==(const ModelConfig&) const = default;
 

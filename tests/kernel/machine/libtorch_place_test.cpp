@@ -72,22 +72,22 @@ TEST_CASE("where there is no LibTorch, or another one, is told with what was loo
     places.variables["CMAKE_PREFIX_PATH"] = places.add("old/torch", "2.9.1+cpu");
     const auto none = places.found();
     CHECK(none.libraries.empty());
-    CHECK_THAT(none.problem, Catch::Contains("LibTorch 2.11.0 was not found"));
+    CHECK_THAT(none.problem, test::contains("LibTorch 2.11.0 was not found"));
     for (const char* name : {"built/lib", "installed/lib", "beside/lib"})
-        CHECK_THAT(none.problem, Catch::Contains("\n    " + places.path(name)));
+        CHECK_THAT(none.problem, test::contains("\n    " + places.path(name)));
     CHECK_THAT(none.problem,
-               Catch::Contains(places.path("old/torch/lib") + ", which is LibTorch 2.9.1; this program"));
-    CHECK_THAT(none.hint, Catch::Contains("SWITCHYARD_LIBTORCH=FOLDER"));
-    CHECK_THAT(none.hint, Catch::Contains("pip install torch==2.11.0"));
+               test::contains(places.path("old/torch/lib") + ", which is LibTorch 2.9.1; this program"));
+    CHECK_THAT(none.hint, test::contains("SWITCHYARD_LIBTORCH=FOLDER"));
+    CHECK_THAT(none.hint, test::contains("pip install torch==2.11.0"));
 
     // What is named is taken or refused: nothing else takes its place.
     places.add("built");
     places.variables["SWITCHYARD_LIBTORCH"] = places.path("nothing");
-    CHECK_THAT(places.found().problem, Catch::Contains("SWITCHYARD_LIBTORCH=" + places.path("nothing") +
+    CHECK_THAT(places.found().problem, test::contains("SWITCHYARD_LIBTORCH=" + places.path("nothing") +
                                                        ": has no lib/libtorch_cpu.so"));
     places.variables["SWITCHYARD_LIBTORCH"] = places.path("old/torch");
     CHECK_THAT(places.found().problem,
-               Catch::Contains("is LibTorch 2.9.1; this program was built with 2.11.0"));
+               test::contains("is LibTorch 2.9.1; this program was built with 2.11.0"));
     CHECK(places.found().libraries.empty());
 }
 

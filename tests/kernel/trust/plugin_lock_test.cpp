@@ -74,7 +74,7 @@ TEST_CASE("a plugin is as it was locked, or the lock says in what it differs") {
     CHECK_THAT(lock.plugins[0].layout, Catch::StartsWith(record.manifest->fingerprint.at("layout") + ", "));
     for (const std::string kind : {"attention", "activation", "data_loader"})  // what the plugin has
         CHECK_THAT(lock.plugins[0].layout,
-                   Catch::Contains(kind + " " + record.manifest->fingerprint.at("layout_" + kind)));
+                   test::contains(kind + " " + record.manifest->fingerprint.at("layout_" + kind)));
     CHECK_FALSE(difference(lock, record).has_value());
     CHECK(differences(lock, {record}).empty());
 

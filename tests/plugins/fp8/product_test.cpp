@@ -33,12 +33,16 @@ struct Sizes {
     std::int64_t m, n, k;
 };
 
+struct Groups {
+    ScaleGroup first, second;
+};
+
 }  // namespace
 
 TEST_CASE("a product is that of the decoded matrices but for the rounding of float32 sums") {
-    const auto [first, second] = GENERATE(
-        std::pair(ScaleGroup::tensor, ScaleGroup::tensor), std::pair(ScaleGroup::row, ScaleGroup::row),
-        std::pair(ScaleGroup::strip, ScaleGroup::square), std::pair(ScaleGroup::strip, ScaleGroup::strip));
+    const auto [first, second] =
+        GENERATE(Groups{ScaleGroup::tensor, ScaleGroup::tensor}, Groups{ScaleGroup::row, ScaleGroup::row},
+                 Groups{ScaleGroup::strip, ScaleGroup::square}, Groups{ScaleGroup::strip, ScaleGroup::strip});
     for (const Sizes s : {Sizes{1, 1, 1}, Sizes{16, 32, 48}, Sizes{7, 129, 130}, Sizes{130, 17, 300}}) {
         INFO(s.m << " x " << s.n << " x " << s.k);
         const auto a = quantize(at::randn({s.m, s.k}), Format::e5m2, first).operand;

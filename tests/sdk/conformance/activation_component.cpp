@@ -67,6 +67,8 @@ public:
     explicit ActivationSample(const CreateInfo& info) : Activation(info), mutation_(info) {}
     static Verdict supports(const ActivationRequest& request, const HostInfo&, const Options& options) {
         Verdict verdict;
+        if (is_custom(request.activation) && request.custom != "sample")
+            verdict.reject(Code::Algorithm, "activation", "custom:sample", formula_name(request));
         if (options.string("mutation") == "refuses_float64" && request.dtype == DType::float64)
             verdict.reject(Code::DType, "dtype", "float32", "float64");
         return verdict;

@@ -84,6 +84,17 @@ TEST_CASE("a job's request for a formula of a component's own gets cases of that
     for (const auto& name : losses) CHECK_THAT(name, test::contains("loss/custom:sample/values"));
 }
 
+TEST_CASE("a formula that a component names and never serves is told") {
+    auto component = test::own_activation_entry;
+    component.manifest.custom = {"sample", "sampled"};
+    conformance::VerifyOptions options;
+    options.drawn = 0;
+    const auto report = conformance::verify(test::under_test(component), options);
+    REQUIRE(report.faults.size() == 1);
+    CHECK(report.faults[0].code == "never_served");
+    CHECK(report.faults[0].where == "custom:sampled");
+}
+
 TEST_CASE("mutants of activations of their own are caught") {
     const Mutant mutants[] = {
         {"slope_off", "custom:sample/padded/width/", "wrong_gradient"},

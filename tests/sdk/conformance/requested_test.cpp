@@ -104,9 +104,9 @@ TEST_CASE(
     "the first case of a request is its smallest, the second its largest, and a seed repeats the others") {
     const auto names = names_of(test::linear_entry, asking(shared(linear_of_a_job())));
     REQUIRE(names.size() == 6);
-    CHECK_THAT(names[0], Catch::Contains("linear/dense+bias/asked/0/0/f32/1x1100x96"));
+    CHECK_THAT(names[0], test::contains("linear/dense+bias/asked/0/0/f32/1x1100x96"));
     CHECK_THAT(names[1],
-               Catch::Contains("/asked/0/1/f32/837x1100x96"));  // a million values of x and y
+               test::contains("/asked/0/1/f32/837x1100x96"));  // a million values of x and y
     CHECK(std::set<std::string>(names.begin(), names.end()).size() == 6);
     CHECK(names_of(test::linear_entry, asking(shared(linear_of_a_job()))) == names);
     auto other = asking(shared(linear_of_a_job()));
@@ -123,9 +123,9 @@ TEST_CASE(
     }()));
     const auto attentions = names_of(test::attention_entry, two);
     REQUIRE(attentions.size() == 4);
-    CHECK_THAT(attentions[0], Catch::Contains("attention/padded/causal/asked/0/0/f32"));
-    CHECK_THAT(attentions[1], Catch::Contains("N320"));
-    CHECK_THAT(attentions[3], Catch::Contains("attention/packed/causal/asked/1/1/bf16"));
+    CHECK_THAT(attentions[0], test::contains("attention/padded/causal/asked/0/0/f32"));
+    CHECK_THAT(attentions[1], test::contains("N320"));
+    CHECK_THAT(attentions[3], test::contains("attention/packed/causal/asked/1/1/bf16"));
 }
 
 TEST_CASE("calls give offsets, a scale and ask for log-sum-exps where the request says that they may") {

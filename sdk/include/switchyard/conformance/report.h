@@ -24,6 +24,8 @@ namespace switchyard::conformance {
 //   changed_state                                 what all code of a process shares (process_state.h)
 //   ended_process hung changed_exit               where each case runs in a process that may end
 //     (`switchyard plugins verify`)
+//   not_in_float64 never_served                   a formula of a component's own without an oracle, or that
+//     supports never accepts
 //   accepted_then_threw                           `supports` said yes, the call threw
 //   accepted_invalid                              what the contract refuses with std::invalid_argument was
 //     taken

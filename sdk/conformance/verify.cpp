@@ -85,7 +85,7 @@ void run_cases(const std::vector<Case>& cases, const ComponentUnderTest& compone
     }
 }
 
-// A formula that plugin.toml names is served in some case, at least where the component serves anything at all.
+// A formula that plugin.toml names is served in some case, at least where the component serves anything.
 template <class Case>
 void check_own_formulas(const std::vector<Case>& cases, const ComponentUnderTest& component,
                         const Facts& facts, const VerifyOptions& options, Report& report) {

@@ -215,7 +215,7 @@ TEST_CASE("tests use what both versions of Catch2 have") {
           "\nCHECK_THAT(a, Catch"
           "::Contains(b));\n");
     CHECK(joined(arch::check_test_library(root)) ==
-          "tests/b_test.cpp:2: Catch2 3 has no Contains for texts; write switchyard::test::contains");
+          "tests/b_test.cpp:2: Catch2 3 has no Contains for texts; write switchyard::test::contains\n");
 }
 
 TEST_CASE("a call that one place alone may make is found elsewhere") {

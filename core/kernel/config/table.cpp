@@ -120,9 +120,8 @@ Section model_section() {
                                 {.usual = {"post", "pre", "pre"}, .also = "pre_norm post_norm"});
     rows.add_formula<&M::activation, &M::custom_activation>(
         "activation",
-        "activation of the feed-forward; the glu kinds are gated, identity is none, custom:NAME is one that "
-        "a "
-        "plugin brings",
+        "activation of the feed-forward; the glu kinds are gated, identity is none, custom:NAME is one "
+        "that a plugin brings",
         {.usual = {"gelu_erf", "gelu_tanh", "relu"}, .also = "hidden_act activation_function act"});
     rows.add<&M::positions>(
         "positions", "how the model knows the order of tokens", {},
@@ -264,12 +263,11 @@ Section loss_section() {
     rows.add<&L::label_smoothing>("label_smoothing", "share of the target spread over all classes", share());
     rows.add<&L::z_loss>("z_loss", "factor of the squared log-normalizer added to the loss", at_least(0));
     rows.add<&L::ignore_index>("ignore_index", "label of the rows that the loss ignores");
-    Field& function =
-        rows.add<&L::custom>("function",
-                             "what training makes smaller; auto: what the task has, cross-entropy, the mean "
-                             "squared error or binary "
-                             "cross-entropy; custom:NAME: one that a plugin brings",
-                             {.choices = {"auto"}, .custom = true}, {.also = "name type criterion"});
+    Field& function = rows.add<&L::custom>(
+        "function",
+        "what training makes smaller; auto: cross-entropy, the mean squared error or binary cross-entropy, "
+        "as the task has it; custom:NAME: one that a plugin brings",
+        {.choices = {"auto"}, .custom = true}, {.also = "name type criterion"});
     function.default_value = "auto";
     function.get = [](const Config& config) {
         return Value(config.loss.custom.empty() ? "auto"

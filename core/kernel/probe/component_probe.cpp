@@ -83,7 +83,9 @@ private:
             Verdict verdict = supports(*standard.request, host);
             if (verdict.ok()) {
                 if (!served) served = standard.request;
-                if (!standard.formula.empty()) cell.serves.push_back(standard.formula);
+                // A loss may be asked for twice, for targets of both forms.
+                const bool told = !cell.serves.empty() && cell.serves.back() == standard.formula;
+                if (!standard.formula.empty() && !told) cell.serves.push_back(standard.formula);
             } else if (fewest.empty() || verdict.reasons.size() < fewest.size()) {
                 fewest = std::move(verdict.reasons);
             }

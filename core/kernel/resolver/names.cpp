@@ -24,7 +24,7 @@ std::vector<std::string> all_names(Kind kind, const std::vector<Candidate>& cand
     return list;
 }
 
-// What a component may bring of its own: the request's field, and the key of a configuration that asks for it.
+// What a component may have of its own: the request's field, and the key of a configuration that names it.
 struct OwnFormula {
     std::string_view field, key;
 };

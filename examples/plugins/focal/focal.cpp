@@ -1,4 +1,4 @@
-// Written in ATen calls that autograd follows (gradient = "differentiable"), so that there is no backward to write.
+// Written in ATen calls that autograd follows (gradient = "differentiable"): there is no backward to write.
 #include "focal.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// Losses that the core has no name for. Of a row with the probability p for its target, and of a value that is
-// off by d:
+// Losses that the core has no name for. Of a row with the probability p for its target, and of a value that
+// is off by d:
 //
-//     custom:focal     (1 - p)^gamma * -log(p)                      Lin et al. 2017, arXiv:1708.02002, without
-//                                                                   its weights of classes
-//     custom:huber     d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2)                 Huber 1964
+//     custom:focal     (1 - p)^gamma * -log(p), Lin et al. 2017, arXiv:1708.02002, without its weights of
+//                      classes
+//     custom:huber     d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), Huber 1964
 #pragma once
 
 #include <switchyard/interfaces/host_info.h>

@@ -1,4 +1,5 @@
-// With e = e^x and n = e^2 + 2 e:  tanh(log(1 + e)) = n / (n + 2), and its derivative is 4 (e^2 + e) / (n + 2)^2.
+// With e = e^x and n = e^2 + 2 e: tanh(log(1 + e)) = n / (n + 2), and its derivative is
+// 4 (e^2 + e) / (n + 2)^2.
 #include "mish.h"
 
 #include <cmath>

@@ -115,7 +115,14 @@ end_seconds = 2.5
                             0.5,
                             5,
                             6,
-                            30.0};
+                            30.0,
+                            10000.0,
+                            RotaryScaling::none,
+                            1.0,
+                            1.0,
+                            4.0,
+                            8192,
+                            ""};
     CHECK(config.model == model);
     CHECK((config.attention.backend == std::vector<std::string>{"a/b@c"} && config.attention.allow_reduced));
     CHECK(config.normalization.backend == std::vector<std::string>{"x", "y"});

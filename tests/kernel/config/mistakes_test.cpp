@@ -42,7 +42,7 @@ size = 0
         R"(run.toml:1:10: error: preset: there is no preset "gpt"; expected one of bert-base, gpt2, mini-gpt, mini-llama, minilm-l6, t5-small, t5-v1.1-small, textbook-768; did you mean "gpt2"?
 run.toml:4:10: error: model.layers: got the string "six"; expected an integer >= 1 and <= 1000
 run.toml:5:1: error: model.hiden_size: unknown key; did you mean model.hidden_size?
-run.toml:6:14: error: model.activation: got the string "gelu"; expected one of "gelu_erf", "gelu_tanh", "relu", "silu", "swiglu", "geglu_erf", "geglu_tanh", "reglu", "identity"; did you mean "gelu_erf"?
+run.toml:6:14: error: model.activation: got the string "gelu"; expected one of "gelu_erf", "gelu_tanh", "relu", "silu", "swiglu", "geglu_erf", "geglu_tanh", "reglu", "identity", "custom:NAME"; did you mean "gelu_erf"?
 run.toml:7:11: error: model.dropout: got the number 1.5; expected a number >= 0 and < 1
 run.toml:9:2: error: attnetion: unknown section; did you mean attention?
 run.toml:13:21: error: attention.backend[1]: got the string "no such name"; expected [plugin/]component[@variant], a list of them, or "auto"

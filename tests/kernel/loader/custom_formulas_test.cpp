@@ -1,10 +1,11 @@
-// The examples that bring an activation and losses of their own are right: they compute what LibTorch does, and what
-// their papers say.
+// The examples that bring an activation and losses of their own are right: they compute what LibTorch does,
+// and what their papers say.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/huber_loss.h>
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/mish.h>
+#include <ATen/ops/mish_backward.h>
 #include <ATen/ops/tensor.h>
 
 #include <switchyard/interfaces/activation.h>

@@ -1,5 +1,5 @@
-// Jobs whose activation or loss a plugin brings (examples/plugins/mish, examples/plugins/focal): planned, trained,
-// resumed, compared, and refused where they cannot work.
+// Jobs whose activation or loss a plugin brings (examples/plugins/mish, examples/plugins/focal): planned,
+// trained, resumed, and refused where they cannot work.
 #include "tiny_job.h"
 
 #include <switchyard_test.h>
@@ -72,7 +72,8 @@ TEST_CASE("it learns, and a run that is stopped and resumed ends with the same b
 TEST_CASE("a regression takes a loss of values") {
     const TinyJob job;
     std::string rows = "text\tscore\n";
-    for (int i = 0; i < 60; ++i) rows += "a good film\t" + std::to_string(i % 7) + ".5\n";
+    for (int i = 0; i < 60; ++i)
+        rows += "a good film " + std::to_string(i) + "\t" + std::to_string(i % 7) + ".5\n";
     job.write("rows.tsv", rows);
     const Words sets{"task.kind=regression",       "task.labels=[]",    "data.label_column=score",
                      "loss.function=custom:huber", "loss.backend=auto", "loss.options.focal.delta=0.5"};

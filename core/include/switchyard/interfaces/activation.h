@@ -7,7 +7,7 @@
 // gelu_erf: x * Phi(x); gelu_tanh: its tanh approximation (Hendrycks & Gimpel 2016, arXiv:1606.08415); silu:
 // x * sigmoid(x);
 // identity: x, so that dropout(x + bias) alone, as after embeddings, is this operation too.
-// custom (ActivationRequest::custom) is what its component says: a function of a value alone, plain, which its
+// custom (ActivationRequest::custom) is what its component says: a function of one value, plain, which that
 // component also computes in float64 on the CPU. That is what other dtypes, and by finite differences its
 // gradient, are held to.
 #pragma once

@@ -113,7 +113,7 @@ struct LossRequest : Request {
     bool per_row = false;               // losses of the rows, not their sum or mean
     bool may_overwrite_logits = false;  // calls may give up their logits: LossParams::may_overwrite_logits
     LossKind loss = LossKind::cross_entropy;
-    // Of LossKind::custom: its name, and whether targets are values, as of the mean squared error, or classes.
+    // Of LossKind::custom: its name, and whether targets are values, as of a mean squared error, or classes.
     std::string custom;
     bool value_targets = false;
 

@@ -177,9 +177,11 @@ void check_along(const F& of_rows, const at::Tensor& x_RC, const at::Tensor& slo
     constexpr double allowed = 1e-7;
     for (int i = 0; i < directions; ++i) {
         const at::Tensor direction = bell(x_RC.sizes(), 100 + static_cast<std::uint64_t>(i));
-        const auto [along, kink] = slope_along(of_rows, x_RC, direction);
+        const Slope rise = slope_along(of_rows, x_RC, direction);
+        const at::Tensor& along = rise.value;
         const at::Tensor claimed = (slope_RC * direction).sum(1);
-        const at::Tensor off = (along - claimed).abs().gt(allowed * (1.0 + along.abs()) + 4.0 * kink);
+        const at::Tensor off =
+            (along - claimed).abs().gt(allowed * (1.0 + along.abs()) + 4.0 * rise.disagreement);
         if (!off.any().item<bool>()) continue;
         const auto row = off.nonzero()[0].item<std::int64_t>();
         std::ostringstream text;

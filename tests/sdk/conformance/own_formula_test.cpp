@@ -19,7 +19,7 @@ namespace {
 void check_right(const test::LocalComponent& component, const std::string& own,
                  const std::vector<std::string>& families) {
     conformance::VerifyOptions options;
-    options.dtypes = {DType::float32, DType::float64, DType::bfloat16};
+    options.dtypes = {DType::float32, DType::bfloat16};
     options.filter = own;
     options.drawn = 10;
     std::set<std::string> seen;
@@ -111,7 +111,7 @@ TEST_CASE("mutants of activations of their own are caught") {
         {"bias_gradient_mean", "custom:sample+bias/padded/width/", "wrong_gradient"},
         {"no_dropout_in_backward", "custom:sample/padded/dropout/", "wrong_gradient"},
         {"seed_truncated", "custom:sample/padded/dropout/", "wrong_output"},
-        {"nan_to_num", "custom:sample/padded/nan/", "wrong_output"},
+        {"nan_to_num", "custom:sample/padded/nan/", "nan"},
         {"changes_input", "custom:sample/padded/width/", "modified_input"},
         {"refuses_float64", "custom:sample/padded/width/", "not_in_float64"},
     };

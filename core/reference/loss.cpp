@@ -60,11 +60,6 @@ at::Tensor row_losses(const at::Tensor& logits_RC, const at::Tensor& target_R, c
     return loss_R;
 }
 
-double divisor_of(const LossParams& params, std::int64_t count) {
-    if (params.reduction == Reduction::mean) return static_cast<double>(std::max<std::int64_t>(count, 1));
-    return params.divisor > 0.0 ? params.divisor : 1.0;
-}
-
 // What stands where a value does not count is taken out before any arithmetic: 0 times NaN is NaN. The larger
 // of x and 0 is (x + |x|) / 2, whose derivative at 0 is the right one, 1/2, as autograd takes it.
 LossOutputs loss_of_values(const LossInputs& inputs, const LossParams& params) {
@@ -85,6 +80,11 @@ LossOutputs loss_of_values(const LossInputs& inputs, const LossParams& params) {
 }
 
 }  // namespace
+
+double divisor_of(const LossParams& params, std::int64_t count) {
+    if (params.reduction == Reduction::mean) return static_cast<double>(std::max<std::int64_t>(count, 1));
+    return params.divisor > 0.0 ? params.divisor : 1.0;
+}
 
 LossOutputs loss(const LossInputs& inputs, const LossParams& params) {
     if (params.loss == LossKind::custom)

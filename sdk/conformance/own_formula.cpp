@@ -1,6 +1,5 @@
 #include <switchyard/conformance/own_formula.h>
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -23,6 +22,8 @@
 #include <switchyard/interfaces/reason_text.h>
 #include <switchyard/reference/dropout_mask.h>
 #include <switchyard/reference/linear.h>
+#include <switchyard/reference/loss.h>
+#include <switchyard/reference/numeric.h>
 
 namespace switchyard::conformance {
 namespace {
@@ -259,7 +260,7 @@ std::function<Tensors(const Tensors&)> own_loss(const ComponentUnderTest& compon
             wanted = targets.index_select(0, rows);
             if (inputs[1].defined()) x = reference::linear(x, inputs[1], inputs[2]);
         }
-        const auto type = inputs[0].scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+        const auto type = reference::wide_type(inputs[0].scalar_type());
         const double error = error_of(type);
         const at::Tensor loss_R =
             losses_of_rows(component, plain, **own, alone, moved(in_float64(x), error, 1), wanted, error)
@@ -268,10 +269,7 @@ std::function<Tensors(const Tensors&)> own_loss(const ComponentUnderTest& compon
         if (params.reduction == Reduction::none) {
             loss = loss_R.new_zeros({inputs[0].size(0)}).index_copy(0, rows, loss_R);
         } else {
-            const bool mean = params.reduction == Reduction::mean;
-            const double divisor =
-                mean ? static_cast<double>(std::max<std::int64_t>(count, 1)) : params.divisor;
-            loss = loss_R.sum() / (divisor > 0.0 ? divisor : 1.0);
+            loss = loss_R.sum() / reference::divisor_of(params, count);
         }
         return Tensors{loss, at::scalar_tensor(count, at::TensorOptions(at::kLong))};
     };

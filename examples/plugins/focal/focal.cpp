@@ -1,7 +1,6 @@
 // Written in ATen calls that autograd follows (gradient = "differentiable"): there is no backward to write.
 #include "focal.h"
 
-#include <algorithm>
 #include <cstdint>
 
 #include <ATen/TensorOperators.h>
@@ -10,14 +9,15 @@
 
 #include <switchyard/interfaces/kinds.h>
 #include <switchyard/interfaces/require.h>
+#include <switchyard/reference/loss.h>
+#include <switchyard/reference/numeric.h>
 #include <switchyard/sdk/serves.h>
 
 using namespace switchyard;
 
 namespace {
 
-// In float32 where x has 16 bits: their logarithms would be worth little.
-at::Tensor wide(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat); }
+using reference::wide;  // float32 where x has 16 bits: their logarithms would be worth little
 
 // A row's target may be `ignore_index`, a value's NaN: whatever is there counts nothing, a NaN neither. So
 // such rows are left out before any arithmetic, and such values are replaced, for 0 times NaN is NaN.
@@ -73,7 +73,5 @@ LossOutputs FocalLoss::forward(const LossInputs& inputs, const LossParams& param
     const Counted made = of_values_ ? huber(inputs, delta_) : focal(inputs, params, gamma_);
     const auto count = at::scalar_tensor(made.count, inputs.targets.options().dtype(at::kLong));
     if (params.reduction == Reduction::none) return {made.loss, count};
-    const bool mean = params.reduction == Reduction::mean;
-    const double divisor = mean ? static_cast<double>(std::max<std::int64_t>(made.count, 1)) : params.divisor;
-    return {made.loss.sum() / (divisor > 0.0 ? divisor : 1.0), count};
+    return {made.loss.sum() / reference::divisor_of(params, made.count), count};
 }

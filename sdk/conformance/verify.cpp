@@ -86,22 +86,18 @@ void run_cases(const std::vector<Case>& cases, const ComponentUnderTest& compone
 }
 
 // A formula that plugin.toml names is served in some case, at least where the component serves anything.
-template <class Case>
-void check_own_formulas(const std::vector<Case>& cases, const ComponentUnderTest& component,
+template <class Traits, class Case>
+void check_own_formulas(Traits kind, const std::vector<Case>& cases, const ComponentUnderTest& component,
                         const Facts& facts, const VerifyOptions& options, Report& report) {
     if (!options.filter.empty() || options.first > 0 || report.cases == 0) return;
     for (const std::string& custom : facts.custom) {
-        const auto written = std::string(custom_prefix) + custom;
         const bool served = std::ranges::any_of(cases, [&](const Case& one) {
-            const auto at = one.name.find(written);
-            const auto end = at == std::string::npos ? one.name.size() : at + written.size();
-            return end < one.name.size() && (one.name[end] == '/' || one.name[end] == '+') &&
-                   ask(component, *one.request).ok();
+            return kind.request(*one.request).custom == custom && ask(component, *one.request).ok();
         });
         if (served) continue;
         ++report.failed;
-        report.faults.push_back(
-            {"never_served", written, "plugin.toml names it, and supports refuses every case of it"});
+        report.faults.push_back({"never_served", std::string(custom_prefix) + custom,
+                                 "plugin.toml names it, and supports refuses every case of it"});
     }
 }
 
@@ -175,7 +171,8 @@ public:
         }
         Turn turn(options_, report_);
         run_cases(cases, component_, facts_, options_, turn, report_);
-        check_own_formulas(cases, component_, facts_, options_, report_);
+        if constexpr (requires(typename Traits::Request request) { request.custom; })
+            check_own_formulas(kind, cases, component_, facts_, options_, report_);
         run_repeated(cases, component_, facts_, options_, turn, report_);
         const auto drawn = [&](std::int64_t number, int attempt) {
             Draw draw(facts_.kind, number, attempt, drawing_.seed), again = draw;

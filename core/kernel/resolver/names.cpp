@@ -6,6 +6,7 @@
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/printable.h"
 #include "core/kernel/config/suggest.h"
+#include "core/kernel/resolver/field_keys.h"
 #include "core/kernel/resolver/request_fields.h"
 #include "core/kernel/resolver/resolver.h"
 
@@ -24,14 +25,16 @@ std::vector<std::string> all_names(Kind kind, const std::vector<Candidate>& cand
     return list;
 }
 
-// What a component may have of its own: the request's field, and the key of a configuration that names it.
+// The field of a request that says custom, and the key of a configuration that it follows from.
 struct OwnFormula {
     std::string_view field, key;
 };
-OwnFormula what_is_custom(Kind kind) {
-    if (kind == Kind::activation) return {"activation", "model.activation"};
-    if (kind == Kind::loss) return {"loss", "loss.function"};
-    return {"algorithm", "optimizer.algorithm"};
+OwnFormula what_is_custom(Kind kind, const Request& request) {
+    for (const Field& field : fields(kind, request)) {
+        if (names_custom(field.value))
+            return {field.name, keys_of(kind, request, field.name).front().keys.front()};
+    }
+    return {};
 }
 
 std::string written(const std::string& custom) { return std::string(custom_prefix) + custom; }
@@ -120,7 +123,7 @@ Named find_named(Kind kind, const std::string& text, const std::vector<Candidate
 std::optional<Reason> refuse_custom(const ComponentManifest& manifest, const Request& request) {
     const auto custom = custom_name(manifest.kind, request);
     if (custom.empty() || std::ranges::count(manifest.custom, custom) > 0) return std::nullopt;
-    const auto formula = what_is_custom(manifest.kind);
+    const auto formula = what_is_custom(manifest.kind, request);
     auto expected = std::string(formula.field) + " without custom:, since it brings none of its own";
     if (!manifest.custom.empty()) expected = written(base::joined(manifest.custom, ", custom:"));
     return Reason{Code::Algorithm, std::string(formula.field), expected, written(custom), ""};
@@ -139,7 +142,7 @@ std::string unknown_custom(Kind kind, const Request& request, const std::vector<
         }
     }
     if (std::ranges::count(known, custom) > 0) return "";
-    const auto formula = what_is_custom(kind);
+    const auto formula = what_is_custom(kind, request);
     const std::string key(formula.key);
     const auto place = written_at ? written_at(key) : "";
     std::string message = key + " = " + quoted(written(custom)) + (place.empty() ? "" : " (" + place + ")") +

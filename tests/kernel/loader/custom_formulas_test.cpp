@@ -1,5 +1,7 @@
 // The examples that bring an activation and losses of their own are right: they compute what LibTorch does,
 // and what their papers say.
+#include <cmath>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/huber_loss.h>
@@ -10,47 +12,14 @@
 
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/loss.h>
-#include "core/kernel/runtime/component_handle.h"
-#include "core/kernel/runtime/plugin_library.h"
-
-#include "fixture.h"
+#include "example_component.h"
 
 #include <switchyard_test.h>
 
 using namespace switchyard;
-using namespace switchyard::loader;
-using namespace switchyard::machine;
-using namespace switchyard::runtime;
 using namespace switchyard::test;
 
 namespace {
-
-// A component of an example, made for that request.
-template <class Interface, class R>
-class Example {
-public:
-    Example(const std::string& plugin, const R& request, const Options& options = {})
-        : host_(this_host(Look::cpu_only)),
-          registry_(
-              discover(only({build_dir() / ("tests/support/plugins/example/lib" + plugin + ".so")}), host_)) {
-        INFO(explain(registry_.records()[0]));
-        const auto loaded = registry_.find(kind_of<Interface>, plugin, plugin);
-        REQUIRE(loaded.has_value());
-        CreateInfo info;
-        info.request = &request;
-        info.host = &host_;
-        info.options = options;
-        component_.emplace(create<Interface>(*loaded, info));
-    }
-    Interface* operator->() { return &**component_; }
-
-private:
-    HostInfo host_;
-    Registry registry_;
-    std::optional<decltype(create<Interface>(std::declval<const LoadedComponent&>(),
-                                             std::declval<const CreateInfo&>()))>
-        component_;
-};
 
 LossRequest loss_request(const std::string& custom) {
     LossRequest request;
@@ -82,7 +51,7 @@ TEST_CASE("the example activation is LibTorch's Mish, and so is its gradient") {
     request.dtype = DType::float64;
     request.activation = ActivationKind::custom;
     request.custom = "mish";
-    Example<Activation, ActivationRequest> mish("mish", request);
+    const auto mish = make_example<Activation>("mish", request);
     ActivationParams params;
     params.activation = ActivationKind::custom;
     const at::Tensor x = at::linspace(-40.0, 40.0, 1001, at::kDouble),
@@ -96,7 +65,8 @@ TEST_CASE("the example activation is LibTorch's Mish, and so is its gradient") {
 
 TEST_CASE("the example loss of values is LibTorch's Huber loss") {
     for (const double delta : {0.5, 1.0, 3.0}) {
-        Example<Loss, LossRequest> huber("focal", loss_request("huber"), focal_options(2.0, delta));
+        const LossRequest request = loss_request("huber");
+        const auto huber = make_example<Loss>("focal", request, focal_options(2.0, delta));
         const at::Tensor x = at::linspace(-5.0, 5.0, 60, at::kDouble).reshape({20, 3}),
                          y = (x * 0.7 - 0.3).contiguous();
         const LossOutputs made = huber->forward({x, {}, {}, y}, own_loss(Reduction::mean), nullptr);
@@ -108,12 +78,13 @@ TEST_CASE("the example loss of values is LibTorch's Huber loss") {
 TEST_CASE("the example loss of classes is the focal loss: cross-entropy times (1 - p)^gamma") {
     const at::Tensor x = at::linspace(-4.0, 3.0, 40, at::kDouble).reshape({8, 5}).sin() * 5.0;
     const at::Tensor targets = at::tensor({0, 4, 2, -100, 1, 3, 3, 0}, at::kLong);
-    Example<Loss, LossRequest> plain("focal", loss_request("focal"), focal_options(0.0));
+    const LossRequest request = loss_request("focal");
+    const auto plain = make_example<Loss>("focal", request, focal_options(0.0));
     const auto cross_entropy = at::cross_entropy_loss(x, targets, {}, at::Reduction::Mean, -100, 0.0);
     CHECK((plain->forward({x, {}, {}, targets}, own_loss(Reduction::mean), nullptr).loss - cross_entropy)
               .abs()
               .item<double>() < 1e-14);
-    Example<Loss, LossRequest> focal("focal", loss_request("focal"), focal_options(2.5));
+    const auto focal = make_example<Loss>("focal", request, focal_options(2.5));
     const at::Tensor each = focal->forward({x, {}, {}, targets}, own_loss(Reduction::none), nullptr).loss;
     const auto p = x.softmax(1);
     for (std::int64_t row = 0; row < 8; ++row) {

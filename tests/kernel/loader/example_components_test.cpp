@@ -6,35 +6,14 @@
 
 #include <switchyard/interfaces/data_loader.h>
 #include <switchyard/interfaces/precision.h>
-#include "core/kernel/runtime/component_handle.h"
-#include "core/kernel/runtime/plugin_library.h"
-
-#include "fixture.h"
+#include "example_component.h"
 
 #include <switchyard_test.h>
 
 using namespace switchyard;
-using namespace switchyard::loader;
-using namespace switchyard::machine;
-using namespace switchyard::runtime;
 using namespace switchyard::test;
 
 namespace {
-
-template <class Interface>
-auto make_example(const std::string& name, const Request& request, const Options& options) {
-    static const HostInfo host = this_host(Look::cpu_only);
-    Registry registry(
-        discover(only({build_dir() / ("tests/support/plugins/example/lib" + name + ".so")}), host));
-    INFO(explain(registry.records()[0]));
-    const auto loaded = registry.find(kind_of<Interface>, name, name);
-    REQUIRE(loaded.has_value());
-    CreateInfo info;
-    info.request = &request;
-    info.host = &host;
-    info.options = options;
-    return create<Interface>(*loaded, info);
-}
 
 Options patient_options() {
     Options options;

@@ -130,11 +130,14 @@ std::string TinyJob::write(const std::string& name, const std::string& text) con
     return file(name);
 }
 
-Words TinyJob::train(const std::string& run, const Words& sets, const Words& more) const {
-    Words words{"train", file("job.toml"), "--run", run_folder(run)};
+Words TinyJob::words(const std::string& command, const Words& sets) const {
+    Words words{command, file("job.toml")};
     for (const auto& set : sets) words.insert(words.end(), {"--set", set});
-    words.insert(words.end(), more.begin(), more.end());
     return words;
+}
+
+Words TinyJob::train(const std::string& run, const Words& sets, const Words& more) const {
+    return with(with(words("train", sets), {"--run", run_folder(run)}), more);
 }
 
 Outcome TinyJob::trained(const std::string& name, const Words& sets, const Words& more) const {

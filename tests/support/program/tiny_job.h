@@ -38,6 +38,8 @@ public:
     // Writes or replaces a file of the job.
     std::string write(const std::string& name, const std::string& text) const;
 
+    // "COMMAND job.toml", each "key=value" of `sets` as --set.
+    Words words(const std::string& command, const Words& sets) const;
     // "train job.toml --run NAME" and `more`, each "key=value" of `sets` as --set.
     Words train(const std::string& run, const Words& sets = {}, const Words& more = {}) const;
     Outcome trained(const std::string& run, const Words& sets = {}, const Words& more = {}) const;

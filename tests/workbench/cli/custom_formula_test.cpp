@@ -24,17 +24,11 @@ Outcome train(const TinyJob& job, const std::string& name, const Words& sets = {
     return run(job.train(name, with(own, sets), more), with_examples());
 }
 
-Words words_of(const TinyJob& job, const std::string& command, const Words& sets) {
-    Words words{command, job.file("job.toml")};
-    for (const auto& set : sets) words.insert(words.end(), {"--set", set});
-    return words;
-}
-
 }  // namespace
 
 TEST_CASE("a job with an activation and a loss of plugins' own is planned") {
     const TinyJob job;
-    const auto json = run_json(words_of(job, "plan", own), 0, with_examples());
+    const auto json = run_json(job.words("plan", own), 0, with_examples());
     int seen = 0;
     for (const auto& slot : json.at("slots")) {
         const bool activation = slot.at("slot") == "activation", loss = slot.at("slot") == "loss";
@@ -90,22 +84,22 @@ TEST_CASE("a regression takes a loss of values") {
 
 TEST_CASE("a formula that nobody brings is told with its key and the nearest") {
     const TinyJob job;
-    const auto activation = run(
-        words_of(job, "plan", {"model.activation=custom:mich", "activation.backend=auto"}), with_examples());
+    const auto activation =
+        run(job.words("plan", {"model.activation=custom:mich", "activation.backend=auto"}), with_examples());
     INFO(activation.out << activation.err);
     CHECK(activation.code != 0);
     CHECK_THAT(activation.out + activation.err,
                contains("model.activation = \"custom:mich\"") && contains("did you mean \"custom:mish\"?"));
     const auto loss =
-        run(words_of(job, "plan", {"loss.function=custom:vocal", "loss.backend=auto"}), with_examples());
+        run(job.words("plan", {"loss.function=custom:vocal", "loss.backend=auto"}), with_examples());
     CHECK_THAT(loss.out + loss.err,
                contains("loss.function = \"custom:vocal\"") && contains("did you mean \"custom:focal\"?"));
-    check_refused(run(words_of(job, "plan", {"loss.function=focal"})), {"loss.function", "\"custom:NAME\""});
+    check_refused(run(job.words("plan", {"loss.function=focal"})), {"loss.function", "\"custom:NAME\""});
 }
 
 TEST_CASE("what a loss of a plugin's own cannot be used for is refused by its key") {
     const TinyJob job;
-    check_refused(run(words_of(job, "plan", with(own, {"loss.label_smoothing=0.1"})), with_examples()),
+    check_refused(run(job.words("plan", with(own, {"loss.label_smoothing=0.1"})), with_examples()),
                   {"loss.function", "label_smoothing and z_loss are parts of cross-entropy"});
     const auto bench = run({"bench", "activation", "--activation", "custom"}, with_examples());
     CHECK(bench.code == 2);

@@ -24,21 +24,15 @@ Outcome train(const TinyJob& job, const std::string& name, const Words& sets = {
     return run(job.train(name, with(own, sets), more), with_example());
 }
 
-Words words_of(const TinyJob& job, const std::string& command, const Words& sets) {
-    Words words{command, job.file("job.toml")};
-    for (const auto& set : sets) words.insert(words.end(), {"--set", set});
-    return words;
-}
-
 }  // namespace
 
 TEST_CASE("a job with an algorithm of a plugin's own is planned") {
     const TinyJob job;
-    const auto plan = run(words_of(job, "plan", own), with_example());
+    const auto plan = run(job.words("plan", own), with_example());
     INFO(plan.out << plan.err);
     REQUIRE(plan.code == 0);
     CHECK_THAT(plan.out, contains("adafactor"));
-    const auto json = run_json(words_of(job, "plan", own), 0, with_example());
+    const auto json = run_json(job.words("plan", own), 0, with_example());
     bool seen = false;
     for (const auto& slot : json.at("slots")) {
         if (slot.at("slot") != "optimizer") continue;
@@ -99,8 +93,7 @@ TEST_CASE("it is trained in half precision with scaled losses and masters") {
 TEST_CASE("an algorithm that nobody brings is told with its key, the nearest and all that there are") {
     const TinyJob job;
     for (const char* command : {"plan", "train"}) {
-        auto words =
-            words_of(job, command, {"optimizer.algorithm=custom:adafacter", "optimizer.backend=auto"});
+        auto words = job.words(command, {"optimizer.algorithm=custom:adafacter", "optimizer.backend=auto"});
         if (words[0] == "train") words.insert(words.end(), {"--run", job.run_folder("run")});
         const auto outcome = run(words, with_example());
         INFO(outcome.out << outcome.err);
@@ -110,15 +103,15 @@ TEST_CASE("an algorithm that nobody brings is told with its key, the nearest and
                                                   contains("custom:adafactor (adafactor/adafactor)"));
         CHECK_FALSE(fs::exists(fs::path(job.run_folder("run")) / "model"));
     }
-    check_refused(run(words_of(job, "plan", {"optimizer.algorithm=custom:"})),
+    check_refused(run(job.words("plan", {"optimizer.algorithm=custom:"})),
                   {"optimizer.algorithm", "\"custom:NAME\""});
-    check_refused(run(words_of(job, "plan", {"optimizer.algorithm=custom"})),
+    check_refused(run(job.words("plan", {"optimizer.algorithm=custom"})),
                   {"optimizer.algorithm", "\"custom:NAME\""});
 }
 
 TEST_CASE("what a custom algorithm cannot be used for is refused by its key") {
     const TinyJob job;
-    const auto cut = run(words_of(job, "plan", with(own, {"distributed.mesh.tensor=2"})), with_example());
+    const auto cut = run(job.words("plan", with(own, {"distributed.mesh.tensor=2"})), with_example());
     INFO(cut.err);
     CHECK(cut.code == 2);
     CHECK_THAT(cut.err, contains("optimizer.algorithm") && contains("custom:adafactor"));

@@ -172,6 +172,18 @@ summary_counts_crashes_as_failures() {
     [[ $(tail -n 1 "$TMPDIR/output") == "2 passed, 2 failed, 1 skipped" ]] || fail "$(cat "$TMPDIR/output")"
 }
 
+summary_tells_what_took_longest() {
+    make_records
+    printf 'start\tf\ntook\tf\t0.25\npass\tf\nstart\tg\ntook\tg\t12.5\npass\tg\n' >>"$TMPDIR/sum/tests/records/two.tsv"
+    printf 'start\th i\ntook\th i\t3\npass\th i\n' >>"$TMPDIR/sum/tests/records/one.tsv"
+    sums_up 0 0
+    [[ $(grep -A 3 '^Longest' "$TMPDIR/output") == "Longest, of 16 s in all:
+    12 s  two: g
+     3 s  one: h i
+     0 s  two: f" ]] || fail "$(cat "$TMPDIR/output")"
+    [[ $(tail -n 1 "$TMPDIR/output") == "5 passed, 0 failed, 1 skipped" ]] || fail "$(cat "$TMPDIR/output")"
+}
+
 summary_without_any_test_fails() {
     rm -rf "$TMPDIR/sum"
     mkdir -p "$TMPDIR/sum"
@@ -220,6 +232,7 @@ check "unknown commands, options and presets are bad input" unknown_words_are_ba
 check "the summary counts test cases and lists skips" summary_counts_cases
 check "the summary fails on a skip that is not on the list" summary_refuses_an_unlisted_skip
 check "the summary counts a crash or a timeout as a failure" summary_counts_crashes_as_failures
+check "the summary tells which cases took longest" summary_tells_what_took_longest
 check "the summary of no tests at all is a failure" summary_without_any_test_fails
 check "the last line of several parts counts the cases of all" parts_are_summed_up
 check "a part that fails without counting a failure is one" a_part_that_fails_fails_the_whole

@@ -8,11 +8,12 @@ record() {
 }
 
 check() {
-    local name=$1 status
+    local name=$1 status begun=${EPOCHREALTIME/[.,]/}
     shift
     record start "$name"
     (set -e; "$@")
     status=$?
+    record took "$name" $(((${EPOCHREALTIME/[.,]/} - begun) / 1000000))
     if [[ $status == 0 ]]; then
         record pass "$name"
         echo "ok: $name"

@@ -1,10 +1,11 @@
 // main() of every test program, and the record of what each test case did that `./dev test` sums up.
 // One line per event, written at once, so that a crash leaves a "start" without an end:
-//     start NAME | pass NAME | fail NAME | skip NAME reason        (fields separated by a tab)
+//     start NAME | took NAME seconds | pass NAME | fail NAME | skip NAME reason        (fields separated by a tab)
 #ifdef SWITCHYARD_CATCH2_V2
 #define CATCH_CONFIG_RUNNER
 #endif
 #include <unistd.h>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
@@ -49,15 +50,21 @@ public:
 
     void testCaseStarting(const Catch::TestCaseInfo& info) override {
         skip_reason.clear();
+        begun_ = std::chrono::steady_clock::now();
         record("start", info.name);
     }
 
     void testCaseEnded(const Catch::TestCaseStats& stats) override {
         const std::string& name = info_of(stats).name;
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun_;
+        record("took", name, std::to_string(took.count()));
         if (stats.totals.assertions.failed > 0) return record("fail", name);
         if (!skip_reason.empty()) return record("skip", name, skip_reason);
         record("pass", name);
     }
+
+private:
+    std::chrono::steady_clock::time_point begun_;
 };
 
 CATCH_REGISTER_LISTENER(RecordListener)

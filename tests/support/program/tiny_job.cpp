@@ -43,6 +43,12 @@ std::string rows() {
     return text;
 }
 
+Words sets_of(const Words& sets) {
+    Words words;
+    for (const auto& set : sets) words.insert(words.end(), {"--set", set});
+    return words;
+}
+
 constexpr const char* job = R"(
 [run]
 seed = 3
@@ -131,13 +137,11 @@ std::string TinyJob::write(const std::string& name, const std::string& text) con
 }
 
 Words TinyJob::words(const std::string& command, const Words& sets) const {
-    Words words{command, file("job.toml")};
-    for (const auto& set : sets) words.insert(words.end(), {"--set", set});
-    return words;
+    return with({command, file("job.toml")}, sets_of(sets));
 }
 
 Words TinyJob::train(const std::string& run, const Words& sets, const Words& more) const {
-    return with(with(words("train", sets), {"--run", run_folder(run)}), more);
+    return with(with({"train", file("job.toml"), "--run", run_folder(run)}, sets_of(sets)), more);
 }
 
 Outcome TinyJob::trained(const std::string& name, const Words& sets, const Words& more) const {

@@ -95,7 +95,7 @@ const std::vector<Confined>& confined_headers() {
 // where output goes past them and why it may.
 const std::regex prints(
     "core/workbench/cli/.*|.*_main\\.cpp"
-    "|core/kernel/base/(terminal\\.(h|cpp)|stdout_redirect\\.cpp)");
+    "|core/kernel/base/(terminal\\.(h|cpp)|(stdout_redirect|end_process)\\.cpp)");
 const Names writes_raw = {"core/workbench/cli/answer_pipe.cpp",      // JSON into the pipe of who started it
                           "core/kernel/runtime/crash_handler.cpp",   // in a signal handler; plain ASCII only
                           "core/kernel/machine/cpu_allocator.cpp"};  // before it aborts; text of its own only

@@ -78,6 +78,7 @@ Outcome Injected::run(const Words& words, const Fault& fault, bool recorded) con
     RunOptions options;
     auto& variables = options.environment;
     variables["LD_PRELOAD"] = (build_dir() / "tests/lib/libswitchyard_test_injector.so").string();
+    variables["SWITCHYARD_EXIT"] = "quick";  // as it ends without the injector
     variables["SWITCHYARD_FAULTS_PROGRAM"] = program_;
     variables["SWITCHYARD_FAULTS_BELOW"] = below_.string();
     variables["SWITCHYARD_FAULTS_LOG"] = (own_ / "calls").string();

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel/base/end_process.h"
 #include "core/kernel/base/stdout_redirect.h"
 #include "core/kernel/base/terminal.h"
 #include "core/kernel/runtime/crash_handler.h"
@@ -11,9 +12,11 @@
 #include "core/workbench/cli/plugins/verify_case.h"
 #include "core/workbench/cli/program.h"
 
-int main(int argc, char** argv) {
-    switchyard::base::guard_terminal();
-    using namespace switchyard;
+namespace {
+
+using namespace switchyard;
+
+int run(const std::vector<std::string>& arguments) {
     runtime::install_crash_handler();
     auto commands = cli::all_commands();
     attach(commands, "plan", cli::setup_plan);
@@ -45,11 +48,20 @@ int main(int argc, char** argv) {
     commands.push_back(cli::arm_command());
     commands.push_back(cli::verify_process_command());
     const cli::ReadingBar reading_bar;
-    const int code = cli::run_program(
-        commands, {argv + 1, argv + argc}, [](const std::vector<std::string>& arguments) -> int {
-            throw cli::Failure("this program runs commands that need LibTorch; for \"" + arguments.front() +
-                               "\" use `switchyard`");
-        });
+    return cli::run_program(commands, arguments, [](const std::vector<std::string>& others) -> int {
+        throw cli::Failure("this program runs commands that need LibTorch; for \"" + others.front() +
+                           "\" use `switchyard`");
+    });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    base::guard_terminal();
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    const int code = run(arguments);
     base::redirect_stdout_for_good();  // static objects of plugins may print, too
-    return code;
+    // How a component lets its process end belongs to what is verified.
+    if (!arguments.empty() && arguments.front() == cli::verify_process_command().path) return code;
+    return base::end_process(code);
 }

@@ -6,6 +6,7 @@
 #include "sanitized.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <switchyard_test.h>
 
@@ -87,6 +88,19 @@ TEST_CASE("a component that has the process end in a way of its own is told at t
     CHECK(fault.at("code") == "changed_exit");
     CHECK_THAT(fault.at("detail").get<std::string>(),
                contains("ended with exit code 0 when all cases had run"));
+}
+
+TEST_CASE("a component that has the process end in a way of its own does not choose a command's exit code") {
+    if (sanitized) return skip("built with a sanitizer: it works while the process ends, and so may others");
+    RunOptions options;
+    options.environment["SWITCHYARD_PLUGIN_PATH"] =
+        (build_dir() / "tests/hostile").string() + ":" + std::getenv("SWITCHYARD_PLUGIN_PATH");
+    const auto outcome = run({"bench", "activation", "--activation", "relu", "--pass", "forward", "--shape",
+                              "64,64", "--dtype", "float32", "--blocks", "2", "--time-budget", "0.01",
+                              "--json", "/dev/full", "--backends", "torch,hostile_process/exits_at_the_end"},
+                             options);
+    CHECK_THAT(outcome.err, contains("cannot write /dev/full: No space left on device"));
+    CHECK(outcome.code == 1);
 }
 
 TEST_CASE("a component that never returns hangs, and that is told") {

@@ -1,7 +1,7 @@
 // A call to the system that fails, at every place where a program makes one: it finishes with the same bits
 // or says what failed, leaves nothing half-written, and what goes on afterwards ends with the same bits.
 // To add a case: a command with what it reads and writes below one folder, given to `sweep`.
-// SWITCHYARD_FAULTS_EVERY=1 tries every fault; 17, which is the default, every 17th.
+// SWITCHYARD_FAULTS_EVERY=1 tries every fault; without it a case takes every n-th, as it says.
 #include <cstdlib>
 #include <functional>
 #include <iostream>
@@ -50,7 +50,7 @@ void sweep(
     CHECK(wrong == "");
 }
 
-long usual_stride() { return from_environment("SWITCHYARD_FAULTS_EVERY", 17); }
+long stride(long otherwise) { return from_environment("SWITCHYARD_FAULTS_EVERY", otherwise); }
 
 // A fault in a command that trains: what it leaves, and what goes on from it.
 std::string interrupted(const SavedRun& run, const Injected& program, const Words& command,
@@ -85,7 +85,7 @@ TEST_CASE("a run that saves finishes or is gone on with, whichever call fails") 
     const Injected program(run.place());
     REQUIRE(program.run(run.begin()).code == 0);
     REQUIRE(run.difference() == "");
-    sweep("saving", program, usual_stride(), [&](const Fault& fault) {
+    sweep("saving", program, stride(37), [&](const Fault& fault) {
         fs::remove_all(run.folder());
         return interrupted(run, program, run.begin(), fault, {});
     });
@@ -107,7 +107,7 @@ TEST_CASE("a run that is resumed finishes or is gone on with, whichever call fai
     const auto command = run.go_on();
     REQUIRE(program.run(command).code == 0);
     REQUIRE(run.difference() == "");
-    sweep("resuming", program, usual_stride(), [&](const Fault& fault) {
+    sweep("resuming", program, stride(37), [&](const Fault& fault) {
         restore();
         return interrupted(run, program, command, fault, before);
     });
@@ -143,7 +143,7 @@ TEST_CASE("rows of every format, packed ones too, are read whole or not at all")
         const auto whole = bytes_of(model);
         const auto reads = [&](const Call& call) { return call.path == job.file(file); };
         sweep(
-            file, program, 1,
+            file, program, stride(4),  // three faults at a read: another one at the next
             [&](const Fault& fault) -> std::string {
                 fs::remove_all(job.file(name));
                 const auto outcome = program.run(command, fault);
@@ -158,7 +158,7 @@ TEST_CASE("a model is read whole or not at all") {
     const TinyJob job;
     job.trained("run", {"train.steps=2"});
     const Injected program(fs::path(job.file("job.toml")).parent_path());
-    sweep_printed("predicting", program, usual_stride(),
+    sweep_printed("predicting", program, stride(17),
                   {"predict", job.run_folder("run"), "a lovely film", "a dull plot", "--json", "-"});
 }
 

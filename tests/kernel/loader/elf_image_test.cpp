@@ -91,12 +91,17 @@ TEST_CASE("a plugin cut at any length is read without harm") {
     const std::string file = temporary_dir("cut") / "x.so";
     const std::string good = read_file(good_plugin());
     write_file(file, good);
-    std::size_t refused = 0;
+    std::size_t refused = 0, tried = 0;
     for (std::size_t size = good.size(); size-- > 0;) {
+        // In the tables at the beginning and at the end every length, between them every 61st.
+        const bool in_tables = size < 8192 || good.size() - size < 8192;
+        if (!in_tables && size % 61 != 0) continue;
         if (::truncate(file.c_str(), static_cast<off_t>(size)) != 0) FAIL("cannot truncate");
         refused += read_elf(file, manifest_section).error != ElfError::none ? 1 : 0;
+        ++tried;
     }
-    CHECK(refused == good.size());  // the section headers stand at the end
+    CHECK(tried > 8192);
+    CHECK(refused == tried);  // the section headers stand at the end
 }
 
 TEST_CASE("a plugin with any bytes changed is read without harm") {

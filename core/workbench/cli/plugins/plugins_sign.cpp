@@ -6,6 +6,7 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/printable.h"
@@ -54,27 +55,47 @@ int sign(const SignOptions& options) {
     return Exit::fine;
 }
 
-int verify_signature(const SignOptions& options) {
+nlohmann::ordered_json json_of(const loader::PluginRecord& record, const trust::SignatureCheck& check) {
+    return {{"name", record.manifest->name},
+            {"version", record.manifest->version},
+            {"path", record.path},
+            {"good", check.good},
+            {"signer", check.signer},
+            {"record", check.record},
+            {"reason", check.reason},
+            {"expected", check.expected},
+            {"got", check.got},
+            {"hint", check.hint}};
+}
+
+void print(const loader::PluginRecord& record, const trust::SignatureCheck& check) {
+    std::cout << title_of(record) << ": ";
+    if (check.good) {
+        std::cout << paint(Color::green, "signed by " + check.signer)
+                  << (check.record.empty() ? "" : ", with its record of conformance") << '\n';
+        return;
+    }
+    std::cout << paint(Color::red, check.reason);
+    if (!check.expected.empty()) std::cout << "; expected " << check.expected;
+    if (!check.got.empty()) std::cout << ", got " << check.got;
+    std::cout << "\n    " << paint(Color::yellow, "what to do: " + check.hint) << '\n';
+}
+
+int verify_signature(const SignOptions& options, const JsonOption& json) {
     trust::TrustedKeys keys;
     if (options.key.empty())
         keys = trust::trusted_keys({});
     else
         keys.keys.push_back({trust::read_public_key(options.key), options.key});
     bool all = true;
+    auto list = nlohmann::ordered_json::array();
     for (const auto& record : plugins_at(options.place)) {
         const auto check = trust::check_signature(record.path, *record.manifest, keys);
         all = all && check.good;
-        std::cout << title_of(record) << ": ";
-        if (check.good) {
-            std::cout << paint(Color::green, "signed by " + check.signer)
-                      << (check.record.empty() ? "" : ", with its record of conformance") << '\n';
-            continue;
-        }
-        std::cout << paint(Color::red, check.reason);
-        if (!check.expected.empty()) std::cout << "; expected " << check.expected;
-        if (!check.got.empty()) std::cout << ", got " << check.got;
-        std::cout << "\n    " << paint(Color::yellow, "what to do: " + check.hint) << '\n';
+        list.push_back(json_of(record, check));
+        if (!json.on_stdout()) print(record, check);
     }
+    write_json(json, {{"good", all}, {"plugins", list}});
     return all ? Exit::fine : Exit::run_failed;
 }
 
@@ -114,7 +135,9 @@ Action setup_plugins_verify_signature(CLI::App& command) {
                     "file of the public key that it must be signed by; default: one of those in "
                     "~/.config/switchyard/trusted-keys")
         ->type_name("FILE.pub");
-    return [options] { return verify_signature(*options); };
+    const auto json = std::make_shared<JsonOption>();
+    add_json(command, *json);
+    return [options, json] { return verify_signature(*options, *json); };
 }
 
 }  // namespace switchyard::cli

@@ -1,4 +1,5 @@
 // switchyard plugins new-key, sign, verify-signature, and what install and remove do with signatures.
+#include "json_schema.h"
 #include "signed_job.h"
 
 #include <sys/stat.h>
@@ -30,6 +31,28 @@ TEST_CASE("a plugin is signed, verified by its key, and by those that the user t
     const auto trusted = run({"plugins", "verify-signature", folder}, one.options);
     CHECK(trusted.code == 0);
     CHECK_THAT(trusted.out, contains("(test.pub)"));
+}
+
+TEST_CASE("what is found of signatures is written as JSON, for the good and for the others") {
+    const SignedJob one;
+    const Words words{"plugins", "verify-signature", one.library};
+    const auto look = [&](int code) {
+        const auto json = run_json(words, code, one.options);
+        CHECK(schema_faults("plugins_verify_signature.json", json) == no_faults);
+        CHECK(json.at("good") == (code == 0));
+        REQUIRE(json.at("plugins").size() == 1);
+        return json.at("plugins").at(0);
+    };
+    const auto bare = look(1);
+    CHECK(bare.at("reason") == "it is not signed");
+    CHECK(bare.at("signer") == "");
+    CHECK(bare.at("path") == one.library);
+    one.sign();
+    CHECK_THAT(look(1).at("reason").get<std::string>(), contains("a key that you do not trust"));
+    one.trust_key();
+    const auto good = look(0);
+    CHECK_THAT(good.at("signer").get<std::string>(), contains("(test.pub)"));
+    CHECK(good.at("reason") == "");
 }
 
 TEST_CASE("a changed library, a changed signature and another's key are told apart") {

@@ -88,12 +88,12 @@ TEST_CASE("a formula that nobody brings is told with its key and the nearest") {
         run(job.words("plan", {"model.activation=custom:mich", "activation.backend=auto"}), with_examples());
     INFO(activation.out << activation.err);
     CHECK(activation.code != 0);
-    CHECK_THAT(activation.out + activation.err,
-               contains("model.activation = \"custom:mich\"") && contains("did you mean \"custom:mish\"?"));
+    CHECK_THAT(activation.out + activation.err, contains("error: model.activation = \"custom:mich\"") &&
+                                                    contains("did you mean \"custom:mish\"?"));
     const auto loss =
         run(job.words("plan", {"loss.function=custom:vocal", "loss.backend=auto"}), with_examples());
-    CHECK_THAT(loss.out + loss.err,
-               contains("loss.function = \"custom:vocal\"") && contains("did you mean \"custom:focal\"?"));
+    CHECK_THAT(loss.out + loss.err, contains("error: loss.function = \"custom:vocal\"") &&
+                                        contains("did you mean \"custom:focal\"?"));
     check_refused(run(job.words("plan", {"loss.function=focal"})), {"loss.function", "\"custom:NAME\""});
 }
 

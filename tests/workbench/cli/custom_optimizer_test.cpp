@@ -98,7 +98,7 @@ TEST_CASE("an algorithm that nobody brings is told with its key, the nearest and
         const auto outcome = run(words, with_example());
         INFO(outcome.out << outcome.err);
         CHECK(outcome.code != 0);
-        CHECK_THAT(outcome.out + outcome.err, contains("optimizer.algorithm = \"custom:adafacter\"") &&
+        CHECK_THAT(outcome.out + outcome.err, contains("error: optimizer.algorithm = \"custom:adafacter\"") &&
                                                   contains("did you mean \"custom:adafactor\"?") &&
                                                   contains("custom:adafactor (adafactor/adafactor)"));
         CHECK_FALSE(fs::exists(fs::path(job.run_folder("run")) / "model"));

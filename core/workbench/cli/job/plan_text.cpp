@@ -144,6 +144,16 @@ config::Problem problem_at(const config::Origin& origin, const std::string& key,
     return problem;
 }
 
+// "optimizer.algorithm" of a message that begins with `optimizer.algorithm = "..."`: it is of that key, and
+// says where that was written. Empty: of the slot's.
+std::string own_key(const std::string& message) {
+    const auto end = message.find(" = ");
+    const auto key = message.substr(0, end);
+    const bool is_one = end != std::string::npos && key.find('.') != std::string::npos &&
+                        key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.") == std::string::npos;
+    return is_one ? key : "";
+}
+
 // One thing that went wrong, in all the rows in which it did.
 struct Trouble {
     const PlanRow* row;
@@ -205,8 +215,11 @@ std::string plan_problems(const resolver::Plan& plan) {
     for (const auto& trouble : troubles) {
         const auto& use = trouble.row->use;
         const auto message = first_line(trouble.row->error) + " (" + places_text(trouble) + ")";
-        const auto key = use.key();
-        text += config::render(problem_at(use.origin, key, message)) + rest(trouble.row->error);
+        const auto own = own_key(message);
+        const bool of_slot = own.empty() || own == use.key();
+        text += config::render(of_slot ? problem_at(use.origin, use.key(), message)
+                                       : problem_at({}, own, message)) +
+                rest(trouble.row->error);
     }
     return text;
 }

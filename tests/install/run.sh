@@ -119,19 +119,29 @@ new_stable_plugin_verifies() {
     expect_text "$TMPDIR/verify" "no faults in what ran"
 }
 
-# With the CUDA part where there is an nvcc, and for the CPU alone where there is none.
-new_cuda_plugin_verifies() {
-    local folder=$TMPDIR/own_cuda_$1
-    rm -rf "$folder"
-    "$prefix/bin/switchyard" plugins new "my_cuda_$1" --kind "$1" --cuda --out "$folder" >"$TMPDIR/new.log"
-    "$cmake" -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release -DSWITCHYARD_CUDA_FOR=HOST \
+# Those with a kernel for CUDA, as one build without optimisation: with the CUDA part where there is an nvcc, and for the CPU alone where
+# there is none.
+new_cuda_plugins_build() {
+    local kind own=$TMPDIR/own_cuda
+    rm -rf "$own" && mkdir "$own"
+    printf 'cmake_minimum_required(VERSION 3.25)\nproject(own LANGUAGES CXX)\n' >"$own/CMakeLists.txt"
+    for kind in "${cuda_kinds[@]}"; do
+        "$prefix/bin/switchyard" plugins new "my_cuda_$kind" --kind "$kind" --cuda --out "$own/my_cuda_$kind" >"$TMPDIR/new.log"
+        echo "add_subdirectory(my_cuda_$kind)" >>"$own/CMakeLists.txt"
+    done
+    "$cmake" -S "$own" -B "$own/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug -DSWITCHYARD_CUDA_FOR=HOST \
         -DCMAKE_CXX_COMPILER="$compiler" -G Ninja >"$TMPDIR/configure.log" 2>&1 || fail "$(cat "$TMPDIR/configure.log")"
-    "$cmake" --build "$folder/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
+    "$cmake" --build "$own/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
     if grep -q warning "$TMPDIR/build.log"; then fail "$(cat "$TMPDIR/build.log")"; fi
-    if ! grep -q "CUDA part left out" "$TMPDIR/configure.log"; then
-        [[ -e $folder/build/libmy_cuda_$1_cuda.so ]] || fail "there is no library for CUDA: $(ls "$folder/build")"
-    fi
-    "$prefix/bin/switchyard" plugins verify "$folder/build/libmy_cuda_$1.so" --drawn 10 >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
+    if grep -q "CUDA part left out" "$TMPDIR/configure.log"; then return; fi
+    for kind in "${cuda_kinds[@]}"; do
+        [[ -e $own/build/my_cuda_$kind/libmy_cuda_${kind}_cuda.so ]] || fail "there is no library for CUDA: $(ls "$own/build/my_cuda_$kind")"
+    done
+}
+
+new_cuda_plugin_verifies() {
+    "$prefix/bin/switchyard" plugins verify "$TMPDIR/own_cuda/build/my_cuda_$1/libmy_cuda_$1.so" --dtype float32 --drawn 5 >"$TMPDIR/verify" 2>&1 ||
+        fail "$(cat "$TMPDIR/verify")"
     expect_text "$TMPDIR/verify" "no faults in what ran"
 }
 
@@ -262,9 +272,9 @@ for kind in "${kinds[@]}"; do check "a new plugin passes verify as it stands: $k
 for kind in normalization linear attention optimizer; do
     check "a new plugin of the stable tier passes verify as it stands: $kind" new_stable_plugin_verifies "$kind"
 done
-for kind in normalization activation; do
-    check "a new plugin with a kernel for CUDA builds, and passes verify on the CPU: $kind" new_cuda_plugin_verifies "$kind"
-done
+cuda_kinds=(activation attention linear loss normalization optimizer)
+check "a new plugin with a kernel for CUDA of each kind that has one builds, without a warning" new_cuda_plugins_build
+for kind in "${cuda_kinds[@]}"; do check "a new plugin with a kernel for CUDA passes verify on the CPU: $kind" new_cuda_plugin_verifies "$kind"; done
 check "one wrong line in the kernel of a new plugin is caught" wrong_line_is_caught
 if [[ $("$compiler" -print-file-name=libasan.so) == /* ]]; then
     check "the address sanitizer watches a new plugin that was built with it" sanitizer_watches

@@ -67,7 +67,7 @@ TEST_CASE("a new plugin of the stable tier is one in C, and one for CUDA has a k
     };
     for (const auto& one : {Made{"--stable", {"attention", "linear", "normalization", "optimizer"}, {".c"}},
                             Made{"--cuda",
-                                 {"activation", "normalization"},
+                                 {"activation", "attention", "linear", "loss", "normalization", "optimizer"},
                                  {".cpp", ".h", "_cuda.cpp", "_kernel.cu", "_kernel.h"}}}) {
         for (const auto name : names<Kind>) {
             const std::string kind(name), folder = "my_" + kind + one.option;

@@ -1,4 +1,5 @@
-// The components that `plugins new --cuda` makes, as they are on a device; here with tensors in ordinary memory.
+// The components that `plugins new --cuda` makes, as they are on a device; here with tensors in ordinary
+// memory.
 #pragma once
 
 #include <memory>

@@ -5,8 +5,8 @@
 
 #include "grid_emulation.h"
 
-// Where the variables lie that are shared by a block (device/cuda_runtime.h); the linker knows where they begin
-// and end.
+// Where the variables lie that are shared by a block (device/cuda_runtime.h); the linker knows where they
+// begin and end.
 extern "C" unsigned char __start_emulated_shared[] __attribute__((weak));
 extern "C" unsigned char __stop_emulated_shared[] __attribute__((weak));
 

@@ -1,5 +1,5 @@
-// What takes the place of `kernel<<<blocks, threads, shared, stream>>>(arguments)`, and how it knows whether the
-// host code has done what goes before a launch.
+// What takes the place of `kernel<<<blocks, threads, shared, stream>>>(arguments)`, and how it knows whether
+// the host code has done what goes before a launch.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // main() of every test program, and the record of what each test case did that `./dev test` sums up.
 // One line per event, written at once, so that a crash leaves a "start" without an end:
-//     start NAME | took NAME seconds | pass NAME | fail NAME | skip NAME reason    (fields separated by a tab)
+//     start NAME | took NAME seconds | pass NAME | fail NAME | skip NAME reason   (fields separated by a tab)
 #ifdef SWITCHYARD_CATCH2_V2
 #define CATCH_CONFIG_RUNNER
 #endif

@@ -1,8 +1,9 @@
 # Compiles several sources of a target together, since most of what a source costs is what it includes: 2 s of
 # LibTorch's headers for a test, precompiled ones too. A source stays one that compiles by itself: the preset debug,
-# which .ci/nightly builds, and the fuzzers build without (SWITCHYARD_UNITY=OFF), and so do plugins outside this tree. Left alone are
-# sources with flags of their own (these CMake leaves out by itself), kernels, which include themselves once for each
-# instruction set, and those that switchyard_compile_alone names: others of their target have the same names in them.
+# which .ci/nightly builds, and the fuzzers build without (SWITCHYARD_UNITY=OFF), and so do plugins outside this tree.
+# Left alone are sources with flags of their own (these CMake leaves out by itself), kernels, which include themselves
+# once for each instruction set, and those that switchyard_compile_alone names: others of their target have the same
+# names in them.
 option(SWITCHYARD_UNITY "Compile several sources of a target together" ON)
 
 function(switchyard_compile_alone)

@@ -40,7 +40,7 @@ changed() {
     rm -rf "$TMPDIR/include" && cp -r "$include" "$TMPDIR/include"
     sed -i "$1" "$TMPDIR/include/switchyard/interfaces/stable_abi.h"
     if cmp -s "$TMPDIR/include/switchyard/interfaces/stable_abi.h" "$include/switchyard/interfaces/stable_abi.h"; then fail "changed nothing: $1"; fi
-    contract "$TMPDIR/include" "$TMPDIR/changed.so"
+    contract "$TMPDIR/include" "$TMPDIR/changed.so" || fail "does not compile: $1"  # no `set -e` holds within an `if`
     differences "$TMPDIR/changed.so"
 }
 

@@ -136,6 +136,15 @@ OperationCase make_case(NormSpec spec, const Facts& facts, const VerifyOptions& 
     return one;
 }
 
+// The sum is rounded to its dtype before or after the statistics, as a kernel likes. Few channels of a
+// narrow dtype are then equal in one kernel and a little apart in another, where the gradient, which is
+// about 1 / sqrt(variance + eps), has all values up to 1 / sqrt(eps): 1e6, which is infinite in float16.
+bool rounding_decides(const NormSpec& spec) {
+    const bool sums = spec.bias || spec.residual || spec.dropout > 0.0;
+    const bool narrow = spec.dtype == DType::bfloat16 || spec.dtype == DType::float16;
+    return sums && narrow && spec.width < 8;
+}
+
 void add(std::vector<NormSpec>& specs, NormSpec base) {
     const auto with = [&](const char* family, auto change) {
         NormSpec spec = base;
@@ -248,6 +257,7 @@ OperationCase drawn_case(KindTraits<Kind::normalization>, Draw& draw, const Fact
     spec.residual = draw.special(0.5);
     spec.beta = spec.norm == NormKind::rms_norm || draw.chance(0.7);
     spec.eps = draw.one_of({1e-12, 1e-6, 1e-5, 1e-2});
+    if (rounding_decides(spec)) spec.eps = 1e-2;
     if (draw.special(0.3)) spec.spread = static_cast<double>(draw.size(1, 1000)) / 100.0;
     if (draw.special(0.3)) spec.center = spec.spread * static_cast<double>(draw.between(-16, 16));
     if (spec.needs && draw.special(0.25)) {

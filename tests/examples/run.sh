@@ -11,7 +11,7 @@ builtin=$SWITCHYARD_TEST_BUILD_DIR/lib/switchyard/plugins
 others=$builtin/libtorch.so
 
 verifies() {
-    "$switchyard" plugins verify "$libraries/lib$1.so" --drawn 5 >"$TMPDIR/verify" 2>&1 || fail "verify gives $?: $(cat "$TMPDIR/verify")"
+    "$switchyard" plugins verify "$libraries/lib$1.so" --drawn 5 --seed "$drawn_seed" >"$TMPDIR/verify" 2>&1 || fail "verify gives $?: $(cat "$TMPDIR/verify")"
     expect_text "$TMPDIR/verify" "no faults in what ran"
 }
 

@@ -37,7 +37,7 @@ is_used() {
     "${program[@]}" init "$TMPDIR/films.tsv" --out "$TMPDIR/films.toml" >"$TMPDIR/out" 2>&1 || fail "init gives $?: $(cat "$TMPDIR/out")"
     "${program[@]}" plan "$TMPDIR/films.toml" --set runtime.auto=priority >"$TMPDIR/out" 2>&1 || fail "plan gives $?: $(cat "$TMPDIR/out")"
     expect_text "$TMPDIR/out" "flash"
-    "${program[@]}" plugins verify flash --component attention --drawn 3 --filter /drawn/ >"$TMPDIR/out" 2>&1 ||
+    "${program[@]}" plugins verify flash --component attention --drawn 3 --seed "$drawn_seed" --filter /drawn/ >"$TMPDIR/out" 2>&1 ||
         fail "verify gives $?: $(cat "$TMPDIR/out")"
     [[ -e $prefix/lib/cmake/Switchyard/SwitchyardConfig.cmake && -e $prefix/include/switchyard/interfaces/attention.h ]] ||
         fail "the SDK is not there"
@@ -80,7 +80,7 @@ uses_it='
     cd mine
     cmake --preset release -DCMAKE_PREFIX_PATH="$PREFIX" -G Ninja
     cmake --build --preset release
-    switchyard plugins verify build/libmine.so --drawn 3 --filter /drawn/'
+    switchyard plugins verify build/libmine.so --drawn 3 --seed '"$drawn_seed"' --filter /drawn/'
 
 deb_is_installed_in_a_clean_root() {
     in_a_clean_root 'dpkg -i /mnt/packages/*.deb && export PREFIX=/usr SWITCHYARD_LIBTORCH=/mnt/libtorch'"$uses_it" \

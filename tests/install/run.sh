@@ -116,7 +116,7 @@ new_stable_plugin_verifies() {
     "$cmake" -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" -G Ninja >"$TMPDIR/configure.log" 2>&1 || fail "$(cat "$TMPDIR/configure.log")"
     "$cmake" --build "$folder/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
     if grep -q warning "$TMPDIR/build.log"; then fail "$(cat "$TMPDIR/build.log")"; fi
-    "$prefix/bin/switchyard" plugins verify "$folder/build/libmy_stable_$1.so" --drawn 10 >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
+    "$prefix/bin/switchyard" plugins verify "$folder/build/libmy_stable_$1.so" --drawn 10 --seed "$drawn_seed" >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
     expect_text "$TMPDIR/verify" "no faults in what ran"
 }
 
@@ -145,7 +145,7 @@ new_cuda_plugins_build() {
 }
 
 new_cuda_plugin_verifies() {
-    "$prefix/bin/switchyard" plugins verify "$TMPDIR/own_cuda/build/my_cuda_$1/libmy_cuda_$1.so" --dtype float32 --drawn 5 >"$TMPDIR/verify" 2>&1 ||
+    "$prefix/bin/switchyard" plugins verify "$TMPDIR/own_cuda/build/my_cuda_$1/libmy_cuda_$1.so" --dtype float32 --drawn 5 --seed "$drawn_seed" >"$TMPDIR/verify" 2>&1 ||
         fail "$(cat "$TMPDIR/verify")"
     expect_text "$TMPDIR/verify" "no faults in what ran"
 }
@@ -169,7 +169,7 @@ new_plugins_build() {
 own_library() { echo "$TMPDIR/own/build/my_$1/libmy_$1.so"; }
 
 new_plugin_verifies() {
-    "$prefix/bin/switchyard" plugins verify "$(own_library "$1")" --dtype float32 --dtype bfloat16 --drawn 10 >"$TMPDIR/verify" 2>&1 ||
+    "$prefix/bin/switchyard" plugins verify "$(own_library "$1")" --dtype float32 --dtype bfloat16 --drawn 10 --seed "$drawn_seed" >"$TMPDIR/verify" 2>&1 ||
         fail "$(cat "$TMPDIR/verify")"
     expect_text "$TMPDIR/verify" "no faults in what ran"
 }
@@ -220,7 +220,7 @@ new_plugin_is_signed() {
     library=$(own_library normalization)
     rm -rf "$TMPDIR/key" "$TMPDIR/key.pub" "$keys"
     mkdir -p "$keys"
-    "$prefix/bin/switchyard" plugins verify "$library" --report "$library.conformance.json" >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
+    "$prefix/bin/switchyard" plugins verify "$library" --seed "$drawn_seed" --report "$library.conformance.json" >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
     "$prefix/bin/switchyard" plugins new-key "$TMPDIR/key" --comment "An author" >"$TMPDIR/signed" 2>&1 || fail "$(cat "$TMPDIR/signed")"
     "$prefix/bin/switchyard" plugins sign "$library" --key "$TMPDIR/key" >"$TMPDIR/signed" 2>&1 || fail "$(cat "$TMPDIR/signed")"
     cp "$TMPDIR/key.pub" "$keys/author.pub"

@@ -11,7 +11,7 @@ verifies() {
     RUSTC=$rustc "$SWITCHYARD_TEST_SOURCE_DIR/examples/plugins/stable_rust/build.sh" "$SWITCHYARD_TEST_BUILD_DIR" "$TMPDIR" >"$TMPDIR/log" 2>&1 ||
         fail "$(cat "$TMPDIR/log")"
     [[ ! -s $TMPDIR/log ]] || fail "it builds with words: $(cat "$TMPDIR/log")"
-    "$SWITCHYARD_TEST_BUILD_DIR/bin/switchyard" plugins verify "$TMPDIR/libstable_rust.so" >"$TMPDIR/log" 2>&1 || fail "$(cat "$TMPDIR/log")"
+    "$SWITCHYARD_TEST_BUILD_DIR/bin/switchyard" plugins verify "$TMPDIR/libstable_rust.so" --seed "$drawn_seed" >"$TMPDIR/log" 2>&1 || fail "$(cat "$TMPDIR/log")"
     expect_text "$TMPDIR/log" "no faults in what ran"
 }
 check "the example in Rust passes verify" verifies

@@ -3,6 +3,10 @@
 set -uo pipefail
 failed=0
 
+# What `plugins verify` draws: the same cases for the same code in each run, others every night (.ci/nightly).
+# shellcheck disable=SC2034  # for those who source this
+drawn_seed=${SWITCHYARD_DRAWN_SEED:-1}
+
 record() {
     if [[ -n ${SWITCHYARD_TEST_RECORD:-} ]]; then (IFS=$'\t'; echo "$*" >>"$SWITCHYARD_TEST_RECORD"); fi
 }

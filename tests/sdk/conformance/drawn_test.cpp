@@ -39,6 +39,15 @@ TEST_CASE("right components pass what is drawn") {
     }
 }
 
+TEST_CASE("a right normalization passes in many float16 sums of two channels, some of which are equal") {
+    VerifyOptions options = drawing(45, 2925425179);
+    options.filter = "/drawn/44/f16/B4S4622/W2/";
+    const Report report = conformance::verify(test::under_test(test::normalization_entry), options);
+    INFO(test::codes_of(report));
+    CHECK(report.cases == 1);
+    CHECK(report.faults.empty());
+}
+
 TEST_CASE("a seed repeats what is drawn, however many are drawn; another seed draws others") {
     const auto few = names_of(test::activation_entry, drawing(4, 9));
     const auto many = names_of(test::activation_entry, drawing(8, 9));

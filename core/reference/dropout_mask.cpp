@@ -118,7 +118,8 @@ at::Tensor attention_keep_rectangle(const Dropout& dropout, std::int64_t first_d
     const std::int64_t rows = batch * heads.size * queries.size;
     at::parallel_for(0, rows, 1 + 32768 / (keys.size + 1), [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t r = begin; r < end; ++r) {
-            const auto document = static_cast<std::uint32_t>(first_document + r / (heads.size * queries.size));
+            const auto document =
+                static_cast<std::uint32_t>(first_document + r / (heads.size * queries.size));
             const auto head = static_cast<std::uint32_t>(heads.begin + r / queries.size % heads.size);
             fill_keep_row(data + r * keys.size, keys, dropout, document, head,
                           static_cast<std::uint32_t>(queries.begin + r % queries.size));
@@ -127,8 +128,8 @@ at::Tensor attention_keep_rectangle(const Dropout& dropout, std::int64_t first_d
     return keep_BHNM.to(device);
 }
 
-at::Tensor hidden_keep_mask(const Dropout& dropout, const Tokens& tokens, at::IntArrayRef sizes,
-                            at::Device device, std::int64_t first_channel) {
+at::Tensor hidden_keep_rows(const Dropout& dropout, const Tokens& tokens, at::IntArrayRef sizes,
+                            KeepSpan rows, at::Device device, std::int64_t first_channel) {
     const bool packed = tokens.layout == Layout::packed;
     if (sizes.size() != (packed ? 2U : 3U)) {
         throw std::invalid_argument(
@@ -136,20 +137,26 @@ at::Tensor hidden_keep_mask(const Dropout& dropout, const Tokens& tokens, at::In
             (packed ? "[total, width] for packed tokens" : "[batch, seq, width] for padded tokens") +
             ", got a tensor of " + std::to_string(sizes.size()) + " dimensions");
     }
-    const std::vector<Token> rows =
+    const std::vector<Token> all =
         packed ? packed_tokens(tokens, sizes[0]) : padded_tokens(tokens, sizes[0], sizes[1]);
     const std::int64_t width = sizes.back();
-    at::Tensor keep = at::empty(sizes, at::TensorOptions().dtype(at::kBool));
+    at::Tensor keep = at::empty({rows.size, width}, at::TensorOptions().dtype(at::kBool));
     bool* data = keep.mutable_data_ptr<bool>();
-    at::parallel_for(
-        0, static_cast<std::int64_t>(rows.size()), 1 + 32768 / (width + 1),
-        [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t r = begin; r < end; ++r) {
-                fill_keep_row(data + r * width, {first_channel, width}, dropout, rows[r].document, 0,
-                              rows[r].position);
-            }
-        });
+    at::parallel_for(0, rows.size, 1 + 32768 / (width + 1), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; ++r) {
+            const Token& token = all[rows.begin + r];
+            fill_keep_row(data + r * width, {first_channel, width}, dropout, token.document, 0,
+                          token.position);
+        }
+    });
     return keep.to(device);
+}
+
+at::Tensor hidden_keep_mask(const Dropout& dropout, const Tokens& tokens, at::IntArrayRef sizes,
+                            at::Device device, std::int64_t first_channel) {
+    std::int64_t rows = 1;
+    for (std::size_t i = 0; i + 1 < sizes.size(); ++i) rows *= sizes[i];
+    return hidden_keep_rows(dropout, tokens, sizes, {0, rows}, device, first_channel).view(sizes);
 }
 
 at::Tensor apply_dropout(const at::Tensor& x, const at::Tensor& keep, const Dropout& dropout) {

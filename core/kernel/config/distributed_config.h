@@ -59,6 +59,9 @@ struct DistributedConfig {
     double bucket_mb = 25.0;  // of gradients that are summed up at once
     Compression compression = Compression::none;
     Sharding shard = Sharding::none;
+    // Between blocks each of mesh.tensor ranks has some of the tokens (Korthikanti et al. 2022,
+    // arXiv:2205.05198).
+    bool sequence_parallel = false;
     PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;
     LayerPart part;
     LayerPart stage;  // which range of the layers, likewise

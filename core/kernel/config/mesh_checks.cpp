@@ -62,6 +62,11 @@ void check_pipeline(const Config& config, std::vector<Mistake>& mistakes) {
 std::vector<Mistake> mesh_mistakes(const Config& config) {
     std::vector<Mistake> mistakes;
     if (config.mesh.pipeline > 1) check_pipeline(config, mistakes);
+    if (config.mesh.tensor == 1 && config.distributed.sequence_parallel)
+        mistakes.push_back({{"distributed.sequence_parallel", tensor_key},
+                            "tokens are divided over ranks that have a part of each layer, and layers are "
+                            "whole here",
+                            "false, or " + tensor_key + " above 1"});
     if (config.mesh.tensor == 1) return mistakes;
     check_division(config, mistakes);
     const auto algorithm = config.optimizer.algorithm;

@@ -227,6 +227,11 @@ Section distributed_section() {
         "the others; or parameters and gradients as well (full: ZeRO-3), gathered layer by layer, each of "
         "which runs again in backward",
         {}, {.also = "fsdp zero zero_stage sharding_strategy zero_redundancy_optimizer"});
+    rows.add<&D::sequence_parallel>(
+        "sequence_parallel",
+        "with mesh.tensor: norms and dropout between blocks are divided over its ranks by tokens, instead of "
+        "being the same on each",
+        {}, {.also = "sp enable_sequence_parallel use_sequence_parallel"});
     rows.add<&D::schedule>(
         "schedule",
         "order of the micro-batches in a pipeline of ranks: each backward as soon as it can be, so that "

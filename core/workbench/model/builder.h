@@ -143,6 +143,12 @@ public:
     Unit output_side() const;
     // Of what ranks have parts of: heads, and the width of a feed-forward.
     const config::LayerPart& part() const { return config_.distributed.part; }
+    // Between blocks each of these ranks has some of the tokens (token_share.h).
+    bool shares_tokens() const { return config_.distributed.sequence_parallel && !part().whole(); }
+    // Of `width` values a token, for add_costs.
+    std::int64_t kept_between_blocks(std::int64_t width) const {
+        return shares_tokens() ? width / part().parts : width;
+    }
     ParameterCut cut(std::int64_t dim, std::int64_t blocks = 1) const { return {part(), dim, blocks}; }
     // Layers, embeddings and head that this process has. What it has not is asked for like all else: its
     // parameters are undefined, and it never runs.

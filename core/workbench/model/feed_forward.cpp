@@ -31,7 +31,9 @@ FeedForward::FeedForward(Builder& builder, const config::LayerConfig& layer, con
             r.dropout = phase == Phase::train && drops_inside() && part_.whole() ? model_.dropout : 0.0;
             return r;
         });
-    builder.add_costs(builder.tokens() * (inner + model_.intermediate_size + 2 * model_.hidden_size));
+    const auto width = model_.hidden_size;
+    builder.add_costs(builder.tokens() *
+                      (inner + model_.intermediate_size + width + builder.kept_between_blocks(width)));
 }
 
 // T5 drops within the feed-forward; the others only at its end, which is the next normalization's part.

@@ -19,6 +19,10 @@ Slot<runtime::NormalizationOp> slot(Builder& builder, const NormPlace& place, co
         {Kind::normalization, place.slot, place.layers, place.config, place.layer},
         [&](const Requests& requests, Phase phase) {
             auto r = plain(requests, phase, place);
+            if (place.between_blocks && builder.shares_tokens()) {
+                const auto parts = builder.part().parts;
+                r.rows = Range(r.rows.min / parts, (r.rows.max + parts - 1) / parts);
+            }
             change(r);
             return r;
         });
@@ -36,8 +40,10 @@ Slot<runtime::NormalizationOp> head_norm(Builder& builder, const NormPlace& plac
 
 Slot<runtime::NormalizationOp> wide_norm(Builder& builder, const NormPlace& place) {
     return slot(builder, place, [&](NormalizationRequest& r) {
-        r.input_bias = place.model.bias;
         r.residual = true;
+        // Dropout counts a sequence's tokens from its first, which may be another rank's.
+        if (place.between_blocks && builder.shares_tokens()) return;
+        r.input_bias = place.model.bias;
         r.dropout = r.phase == Phase::train ? place.model.dropout : 0.0;
     });
 }

@@ -13,6 +13,7 @@ struct NormPlace {
     const config::ModelConfig& model;
     const config::SlotConfig& config;
     std::optional<config::LayerId> layer{};
+    bool between_blocks = false;  // of the tokens that this rank has there (token_share.h)
 };
 
 // norm(x)

@@ -2,19 +2,20 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 
 #include <switchyard/interfaces/torch_types.h>
-#include <switchyard/reference/dropout_mask.h>
 #include <switchyard/reference/numeric.h>
 #include "core/kernel/runtime/call_observer.h"
 #include "core/workbench/model/layer_parameters.h"
 #include "core/workbench/model/norm_slots.h"
 #include "core/workbench/model/sequences.h"
 #include "core/workbench/model/tensor_ranks.h"
+#include "core/workbench/model/token_share.h"
 
 namespace switchyard::model {
 namespace {
@@ -34,6 +35,7 @@ Stack::Stack(Builder& builder, config::Stack which)
     : which_(which),
       model_(builder.config().model),
       part_(builder.part()),
+      shares_tokens_(builder.shares_tokens()),
       range_(builder.stage().layers(which)),
       device_(builder.config().run.device),
       cache_(builder.config().cache),
@@ -60,8 +62,9 @@ Stack::Stack(Builder& builder, config::Stack which)
     if (!is_pre(model_)) return;
     builder.begin_part(at + " final norm");
     final_norm_ = builder.norm(at + ".norm");
-    final_norm_op_ = wide_norm(builder, {"normalization.final", at, model_, builder.config().normalization});
-    builder.add_costs(builder.tokens() * model_.hidden_size);
+    final_norm_op_ =
+        wide_norm(builder, {"normalization.final", at, model_, builder.config().normalization, {}, true});
+    builder.add_costs(builder.tokens() * builder.kept_between_blocks(model_.hidden_size));
 }
 
 Stack::Layer Stack::make_layer(Builder& builder, const config::LayerId& id) const {
@@ -89,7 +92,7 @@ Stack::Layer Stack::make_layer(Builder& builder, const config::LayerId& id) cons
     auto feed_forward_norm = builder.norm(base + ".feed_forward.norm");
     auto parameters = builder.made_since(begin);
     if (has_bias) parameters.push_back(tables_.relative_bias);
-    const NormPlace place{"normalization", base, layer.model, layer.normalization, id};
+    const NormPlace place{"normalization", base, layer.model, layer.normalization, id, true};
     auto first = place;
     first.slot = id.index == 0 ? "normalization.first" : taking_over_slot;
     auto norm_op = wide_norm(builder, place);
@@ -120,9 +123,10 @@ at::Tensor Stack::normalize(const Call& call, const Slot<runtime::NormalizationO
     params.norm = model.norm;
     params.eps = model.norm_eps;
     params.tokens = call.tokens;
+    const auto& share = call.share;
     NormalizationInputs inputs;
-    inputs.weight = norm.weight;
-    inputs.beta = norm.beta;
+    inputs.weight = share.parameter(norm.weight);
+    inputs.beta = share.parameter(norm.beta);
     if (!stream.delta.x.defined()) {
         inputs.x = stream.residual.to(dtype);
         return op(inputs, params).y;
@@ -131,6 +135,8 @@ at::Tensor Stack::normalize(const Call& call, const Slot<runtime::NormalizationO
     inputs.bias = stream.delta.bias;
     inputs.residual = stream.residual.to(dtype);
     params.dropout = call.context.dropout(model.dropout, stream.site, which_, stream.layer);
+    if (!share.all())
+        inputs.x = share.dropped(inputs.x, std::exchange(params.dropout, Dropout()), call.tokens);
     auto outputs = op(inputs, params);
     stream.residual = is_pre(model) ? std::move(outputs.sum) : outputs.y;
     stream.delta = {};
@@ -144,7 +150,7 @@ at::Tensor Stack::layer_norm(const Call& call, const Layer& layer, const Norm& n
 
 // Whoever normalizes next adds the bias if its kernel does that at no cost; else the projection does.
 bool Stack::keeps_bias(const Call& call, const Layer& layer) {
-    return layer.norm[call.context.phase].fuses_bias();
+    return call.share.all() && layer.norm[call.context.phase].fuses_bias();
 }
 
 runtime::Segment Stack::segment() const {
@@ -155,21 +161,27 @@ runtime::Segment Stack::segment() const {
 }
 
 Delta Stack::together(const Call& call, const at::Tensor& x, const at::Tensor& bias, bool keep_bias) const {
-    const auto sum = out_of_parts(x, call.context.ranks);
+    const auto sum = call.share.out_of_parts(x);
     if (keep_bias) return {sum, bias};
-    return {bias.defined() ? at::add(sum, bias.to(sum.scalar_type())) : sum, {}};
+    return {bias.defined() ? at::add(sum, call.share.parameter(bias).to(sum.scalar_type())) : sum, {}};
 }
 
 Delta Stack::attend(const SharedCall& call, const Layer& layer, const AttentionBlock& block, Stream& stream,
                     bool keep_bias) const {
     const bool cross = &block != &layer.attention;
     const bool leaves_bias = keep_bias || !part_.whole();
-    const auto run = [=, this, &block](const AttentionSources& from) {
+    // What runs again takes in own tokens, so that those of all are gathered again and not kept.
+    const bool gathers = !call->share.all();
+    const auto run = [=, this, &block](AttentionSources from) {
+        if (gathers) from.query = call->share.into_parts(from.query);
+        if (gathers && !cross) from.key = from.value = from.query;
         return block(call->context, call->positions, from, call->tokens,
                      cross ? call->memory_tokens : call->tokens, leaves_bias);
     };
-    const auto x = into_parts(stream.y, call->context.ranks);
-    const AttentionSources from{x, cross ? stream.memory_key : x, cross ? stream.memory_value : x};
+    const auto x = gathers ? stream.y : call->share.into_parts(stream.y);
+    AttentionSources from{x, x, x};
+    if (cross) from = {x, stream.memory_key, stream.memory_value};
+    if (gathers && !cross) from = {x, {}, {}};
     at::Tensor y;
     if (!call->context.recomputes(config::Recompute::attention, layer.id.index)) {
         y = run(from).x;
@@ -188,10 +200,13 @@ Delta Stack::attend(const SharedCall& call, const Layer& layer, const AttentionB
 
 Delta Stack::feed_forward(const SharedCall& call, const Layer& layer, Stream& stream, bool keep_bias) const {
     const bool leaves_bias = keep_bias || !part_.whole();
+    const bool gathers = !call->share.all();
     const auto run = [=, &layer](const at::Tensor& x) {
-        return layer.feed_forward(call->context, x, call->tokens, leaves_bias).x;
+        return layer
+            .feed_forward(call->context, gathers ? call->share.into_parts(x) : x, call->tokens, leaves_bias)
+            .x;
     };
-    const auto x = into_parts(stream.y, call->context.ranks);
+    const auto x = gathers ? stream.y : call->share.into_parts(stream.y);
     at::Tensor y;
     if (!call->context.recomputes(config::Recompute::feed_forward, layer.id.index)) {
         y = run(x);
@@ -304,8 +319,8 @@ at::Tensor Stack::handed_on(const Call& call, Stream& stream) const {
     const auto wide = reference::wide_type(dtype);
     auto x = stream.delta.x.to(wide);
     if (stream.delta.bias.defined()) x = x.add(stream.delta.bias.to(wide));
-    x = reference::hidden_dropout(
-        x, call.context.dropout(layer.model.dropout, stream.site, which_, stream.layer), call.tokens);
+    x = call.share.dropped(x, call.context.dropout(layer.model.dropout, stream.site, which_, stream.layer),
+                           call.tokens);
     return stream.residual.to(wide).add(x).to(dtype);
 }
 
@@ -330,10 +345,12 @@ at::Tensor Stack::operator()(const ForwardContext& context, const at::Tensor& em
                              const at::Tensor& memory, const Tokens& memory_tokens) const {
     if (!part_.whole() && context.ranks == nullptr)
         throw std::logic_error("a part of a model runs with the ranks alone that have the others");
+    const auto share =
+        shares_tokens_ ? TokenShare(context.ranks, part_, embedded.sizes()) : TokenShare(context.ranks);
     const auto call = std::make_shared<const Call>(
-        Call{context, tokens, memory_tokens, positions_of(context, tokens, embedded)});
+        Call{context, tokens, memory_tokens, positions_of(context, tokens, embedded), share});
     Stream stream;
-    stream.residual = stream.y = embedded;
+    stream.residual = stream.y = share.own(embedded);
     stream.memory_key = stream.memory_value = into_parts(memory, context.ranks);
     for (auto index = range_.begin; index < range_.end; ++index) {
         const auto& layer = layers_[static_cast<std::size_t>(index)];
@@ -343,12 +360,13 @@ at::Tensor Stack::operator()(const ForwardContext& context, const at::Tensor& em
         else
             run_layer(call, layer, stream);
     }
-    if (range_.end < static_cast<std::int64_t>(layers_.size())) return handed_on(*call, stream);
-    if (!is_pre(model_)) return stream.y;
-    const auto y = normalize(*call, final_norm_op_, model_, final_norm_, stream);
-    if (model_.type != config::ModelType::t5) return y;
-    return reference::hidden_dropout(y, context.dropout(model_.dropout, DropoutSite::final_norm, which_),
-                                     tokens);
+    if (range_.end < static_cast<std::int64_t>(layers_.size()))
+        return share.gathered(handed_on(*call, stream));
+    if (!is_pre(model_)) return share.gathered(stream.y);
+    auto y = normalize(*call, final_norm_op_, model_, final_norm_, stream);
+    if (model_.type == config::ModelType::t5)
+        y = share.dropped(y, context.dropout(model_.dropout, DropoutSite::final_norm, which_), tokens);
+    return share.gathered(y);
 }
 
 }  // namespace switchyard::model

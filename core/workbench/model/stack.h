@@ -5,7 +5,7 @@
 // the next normalization takes it in.
 //
 // Where ranks have a part of each layer, blocks are parts: a stack sums up what they make, and adds the last
-// projection's bias once.
+// projection's bias once. Between blocks each rank then has all tokens or some (token_share.h).
 //
 // Where ranks have ranges of layers, a stack runs those of this process alone: it takes in what another has
 // made of the layers before them, and hands on the residual stream, into which what waits is taken first.
@@ -23,6 +23,7 @@
 #include "core/workbench/model/attention_block.h"
 #include "core/workbench/model/cache/decoding_cache.h"
 #include "core/workbench/model/feed_forward.h"
+#include "core/workbench/model/token_share.h"
 
 namespace switchyard::model {
 
@@ -74,6 +75,7 @@ private:
         ForwardContext context;
         Tokens tokens, memory_tokens;
         PositionTables positions;  // the rotary table's rows for these tokens
+        TokenShare share;
     };
     using SharedCall = std::shared_ptr<const Call>;
 
@@ -103,7 +105,8 @@ private:
     config::Stack which_;
     config::ModelConfig model_;
     config::LayerPart part_;
-    LayerRange range_;  // of this process
+    bool shares_tokens_;  // with ranks that have the other parts
+    LayerRange range_;    // of this process
     Device device_;
     config::CacheConfig cache_;
     std::vector<Layer> layers_;

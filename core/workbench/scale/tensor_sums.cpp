@@ -18,10 +18,12 @@ TensorSums tensor_sums(const config::Config& config, DType computed_in) {
     if (config.mesh.tensor == 1) return sums;
     const auto& model = config.model;
     const model::PipelineStage stage(config);
+    std::int64_t layers = 0;
     for (const auto stack : {config::Stack::encoder, config::Stack::decoder}) {
         if (!stage.has(stack)) continue;
         const bool cross = stack == config::Stack::decoder && model.has_cross_attention();
         const auto [begin, end] = stage.layers(stack);
+        layers += end - begin;
         sums.forward += (end - begin) * (cross ? 3 : 2);
         sums.backward += cross ? 1 : 0;  // of what all layers read of the encoder
     }
@@ -30,6 +32,15 @@ TensorSums tensor_sums(const config::Config& config, DType computed_in) {
     const auto value_bytes = static_cast<double>(size_of(computed_in));
     if (config.train.recompute == config::Recompute::layers)
         sums.backward += sums.forward / config.train.recompute_every;
+    if (config.distributed.sequence_parallel) {
+        // Gathered behind the last block, and in backward before the first: two halves a stack. Of what runs
+        // again the tokens are gathered again.
+        for (const auto stack : {config::Stack::encoder, config::Stack::decoder})
+            sums.forward += stage.has(stack) ? 1 : 0;
+        const auto part = config.train.recompute;
+        if (part == config::Recompute::attention || part == config::Recompute::feed_forward)
+            sums.backward += layers / (2 * config.train.recompute_every);
+    }
     sums.bytes = tokens * static_cast<double>(model.hidden_size) * value_bytes;
     if (!config::cuts_words(config)) return sums;
     for (const auto stack : {config::Stack::encoder, config::Stack::decoder})

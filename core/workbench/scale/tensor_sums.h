@@ -1,6 +1,9 @@
 // What ranks that have a part of each layer sum up in a step: in forward what the parts of a block make, in
 // backward the gradients of its inputs (core/workbench/model/tensor_ranks.h); and what each
 // finds of its part of the words, of which the loss is made (lm_head.h there). Nothing goes on beside it.
+// With sequence parallel (token_share.h there) half of a sum, which leaves each rank the sum of its tokens,
+// is where the sum was, and the other half, which gathers the tokens of all, where the next block begins.
+// Gradients of norms and last biases are vectors, whose sums are left out.
 //
 // No LibTorch here.
 #pragma once

@@ -51,22 +51,32 @@ bool ModelParts::is_first_with(const std::string& name) const {
     return model::stages_with(config_, name).front() == mesh_.stage();
 }
 
-void ModelParts::sum(at::Tensor& tensor) {
+template <class Together>
+auto ModelParts::watched(const Together& together) {
     try {
-        mesh_.tensor()->sum(tensor);
+        return together(*mesh_.tensor());
     } catch (const distributed::RankLost&) {
         lost_ = true;
         throw;
     }
 }
 
+void ModelParts::sum(at::Tensor& tensor) {
+    watched([&](distributed::Group& ranks) { ranks.sum(tensor); });
+}
+
 at::Tensor ModelParts::joined(const at::Tensor& part) {
-    try {
-        return at::cat(mesh_.tensor()->gather(part), -1);
-    } catch (const distributed::RankLost&) {
-        lost_ = true;
-        throw;
-    }
+    return watched([&](distributed::Group& ranks) { return at::cat(ranks.gather(part), -1); });
+}
+
+void ModelParts::gather_pieces(const at::Tensor& own, const at::Tensor& all,
+                               const std::vector<std::int64_t>& sizes) {
+    watched([&](distributed::Group& ranks) { ranks.gather_pieces(own, all, sizes)->wait(); });
+}
+
+void ModelParts::sum_pieces(const at::Tensor& all, const at::Tensor& own,
+                            const std::vector<std::int64_t>& sizes) {
+    watched([&](distributed::Group& ranks) { ranks.sum_pieces(all, own, sizes)->wait(); });
 }
 
 at::Tensor ModelParts::joined(const model::ParameterCut& cut, const at::Tensor& own, bool keep) const {

@@ -26,6 +26,10 @@ public:
 
     void sum(at::Tensor& tensor) override;
     at::Tensor joined(const at::Tensor& part) override;
+    void gather_pieces(const at::Tensor& own, const at::Tensor& all,
+                       const std::vector<std::int64_t>& sizes) override;
+    void sum_pieces(const at::Tensor& all, const at::Tensor& own,
+                    const std::vector<std::int64_t>& sizes) override;
     // Itself, for forward passes, where layers are cut; nullptr: they are whole.
     model::TensorRanks* tensor_ranks() { return mesh_.tensor() != nullptr ? this : nullptr; }
     // Whether a sum found another rank gone, of which what backward throws may not tell.
@@ -58,6 +62,8 @@ public:
 private:
     using Tensors = std::map<std::string, at::Tensor>;
 
+    template <class Together>
+    auto watched(const Together& together);
     at::Tensor joined(const model::ParameterCut& cut, const at::Tensor& own, bool keep) const;
     void join(Tensors& tensors, bool keep) const;
     void cut(Tensors& tensors) const;

@@ -91,6 +91,7 @@ TEST_CASE("a mesh that cannot be is told once, with exit code 2") {
          {2, with(tensor(2), {"model.intermediate_size=63"}), "63 values of a feed-forward"},
          {2, with(tensor(2), {"distributed.shard=optimizer"}), "distributed.shard"},
          {2, with(tensor(2), {"lora.rank=2"}), "lora.rank"},
+         {2, {"distributed.sequence_parallel=true"}, "distributed.mesh.tensor above 1"},
          {2, with(tensor(2), {"optimizer.algorithm=muon"}), "muon steps whole matrices"},
          {2, with(tensor(2), {"optimizer.backend=optim8bit", "optimizer.allow_reduced=true"}), "optim8bit"}});
 }

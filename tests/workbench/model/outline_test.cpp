@@ -123,6 +123,25 @@ TEST_CASE("a post-norm block asks for the widest normalization, the embeddings f
     CHECK(embedding.dropout == 0.0);
 }
 
+TEST_CASE(
+    "where ranks divide tokens norms between blocks have some of the rows, without what counts positions") {
+    auto config = loaded(bert + "[distributed]\nsequence_parallel = true\nmesh = { tensor = 3 }\n");
+    config.distributed.part = {1, 3};
+    const auto uses = model::outline(config, model::configured_dtypes(config));
+    const auto& block = request<NormalizationRequest>(uses, "normalization", Phase::train, "encoder.0-5");
+    CHECK(block.rows == Range(0, 1366));  // of 1 to 4096
+    CHECK(block.residual);
+    CHECK_FALSE(block.input_bias);
+    CHECK(block.dropout == 0.0);
+    const auto& embedding =
+        request<NormalizationRequest>(uses, "normalization.embedding", Phase::train, "encoder");
+    CHECK(embedding.rows == Range(1, 4096));
+    config.distributed.part = {};
+    const auto whole = model::outline(config, model::configured_dtypes(config));
+    CHECK(request<NormalizationRequest>(whole, "normalization", Phase::train, "encoder.0-5").rows ==
+          Range(1, 4096));
+}
+
 TEST_CASE("fixed lengths need no key lengths, packed batches have documents") {
     auto uses = outline(bert + "min_length = 128\n");
     CHECK(request<AttentionRequest>(uses, "attention", Phase::train, "encoder.0-5").masks.empty());

@@ -8,6 +8,9 @@
 
 #include "core/workbench/model/parameter_cut.h"
 #include "core/workbench/model/tensor_ranks.h"
+#include "core/workbench/model/token_share.h"
+
+#include <switchyard/reference/dropout_mask.h>
 
 #include <switchyard_test.h>
 
@@ -21,6 +24,17 @@ class ThreeAlike final : public model::TensorRanks {
 public:
     void sum(at::Tensor& tensor) override { tensor.mul_(3.0); }
     at::Tensor joined(const at::Tensor& part) override { return at::cat({part, part, part}, -1); }
+    void gather_pieces(const at::Tensor& own, const at::Tensor& all,
+                       const std::vector<std::int64_t>& sizes) override {
+        CHECK(sizes == pieces);
+        for (std::int64_t at = 0; at < all.numel(); ++at) all[at] = own[at % own.numel()];
+    }
+    void sum_pieces(const at::Tensor& all, const at::Tensor& own,
+                    const std::vector<std::int64_t>& sizes) override {
+        CHECK(sizes == pieces);
+        own.copy_(all.narrow(0, pieces[0], pieces[1]).mul(3.0));
+    }
+    std::vector<std::int64_t> pieces;  // what is expected; of the second rank
 };
 
 }  // namespace
@@ -74,4 +88,37 @@ TEST_CASE("what goes into parts has the sum of their gradients, what comes out o
     CHECK(model::out_of_parts(x, nullptr).is_same(x));
     const at::NoGradGuard no_grad;
     CHECK_FALSE(model::out_of_parts(x, &ranks).requires_grad());
+}
+
+TEST_CASE("a rank's share of tokens is gathered, summed up and dropped from as all tokens are") {
+    ThreeAlike ranks;
+    ranks.pieces = {2, 4, 4};  // five tokens of two values
+    const auto hidden = at::arange(10, at::kFloat).reshape({1, 5, 2}).requires_grad_(true);
+    const model::TokenShare share(&ranks, {1, 3}, hidden.sizes());
+    REQUIRE_FALSE(share.all());
+
+    const auto own = share.own(hidden);
+    CHECK(own.equal(hidden.detach()[0].narrow(0, 1, 2)));
+    own.mul(at::arange(4, at::kFloat).reshape({2, 2})).sum().backward();
+    CHECK(hidden.grad().flatten().equal(at::arange(10, at::kFloat).remainder(4)));
+
+    const auto mine = at::arange(4, at::kFloat).reshape({2, 2}).requires_grad_(true);
+    CHECK(share.gathered(mine).sizes() == hidden.sizes());
+    share.gathered(mine).mul(hidden.detach()).sum().backward();
+    CHECK(mine.grad().equal(hidden.detach()[0].narrow(0, 1, 2)));  // the same on all ranks
+    mine.mutable_grad() = at::Tensor();
+    share.into_parts(mine).mul(hidden.detach()).sum().backward();
+    CHECK(mine.grad().equal(hidden.detach()[0].narrow(0, 1, 2).mul(3.0)));
+
+    hidden.mutable_grad() = at::Tensor();
+    const auto sum = share.out_of_parts(hidden);
+    CHECK(sum.equal(hidden.detach()[0].narrow(0, 1, 2).mul(3.0)));
+    sum.mul(at::arange(4, at::kFloat).reshape({2, 2})).sum().backward();
+    CHECK(hidden.grad().flatten().equal(at::arange(10, at::kFloat).remainder(4)));
+
+    const Dropout dropout{0.5, 7};
+    const auto kept = reference::hidden_keep_mask(dropout, {}, hidden.sizes());
+    CHECK(share.dropped(own.detach(), dropout, {})
+              .equal(reference::apply_dropout(hidden.detach(), kept, dropout)[0].narrow(0, 1, 2)));
+    CHECK(model::TokenShare(nullptr).own(hidden).is_same(hidden));
 }

@@ -71,6 +71,7 @@ Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated
     if (group != nullptr) {
         sets.push_back("distributed.mesh.tensor=" + std::to_string(one.tensor));
         sets.push_back("distributed.mesh.pipeline=" + std::to_string(one.pipeline));
+        if (one.sequence) sets.emplace_back("distributed.sequence_parallel=true");
     }
     ShortTraining job(sets, texts, group);
     Trained trained;

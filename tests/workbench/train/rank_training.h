@@ -24,6 +24,7 @@ struct Case {
     Sets more = {};
     std::int64_t tensor = 1;    // of these ranks, those that have a part of each layer
     std::int64_t pipeline = 1;  // and those that have a range of them
+    bool sequence = false;      // tokens are divided between blocks
 };
 
 Case with(Case one, const Sets& more);

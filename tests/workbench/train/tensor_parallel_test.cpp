@@ -29,6 +29,25 @@ TEST_CASE("two ranks with half of each layer learn what one process learns") {
                {"t5", "seq2seq", 2, {"model.activation=geglu_erf", "batch.layout=packed"}, 2}});
 }
 
+TEST_CASE("ranks that divide tokens between blocks learn what one process learns") {
+    check_all({{"bert", "classification", 2, {}, 2, 1, true},
+               {"bert", "masked_lm", 2, {"batch.layout=packed"}, 2, 1, true},
+               {"gpt", "causal_lm", 2, as_llama, 2, 1, true},
+               {"gpt", "causal_lm", 4, {"model.heads=4", "optimizer.max_grad_norm=0.1"}, 4, 1, true},
+               {"t5", "seq2seq", 2, {}, 2, 1, true},
+               {"t5", "seq2seq", 4, {"batch.layout=packed"}, 2, 1, true},
+               {"gpt", "causal_lm", 4, {}, 2, 2, true}});
+}
+
+TEST_CASE("tokens are divided too where layers run again, or a norm has a kernel for what comes before it") {
+    const auto recomputed = [](const std::string& part) { return Sets{"train.recompute=" + part}; };
+    check_all({{"t5", "seq2seq", 2, recomputed("layers"), 2, 1, true},
+               {"gpt", "causal_lm", 2, recomputed("attention"), 2, 1, true},
+               {"t5", "seq2seq", 2, recomputed("attention"), 2, 1, true},
+               {"bert", "masked_lm", 2, recomputed("feed_forward"), 2, 1, true},
+               {"gpt", "causal_lm", 2, {"normalization.backend=fused"}, 2, 1, true}});
+}
+
 TEST_CASE("a mesh of two by two ranks learns what one process learns") {
     check_all({{"bert", "classification", 4, {}, 2},
                {"gpt", "causal_lm", 4, as_llama, 2},
@@ -95,12 +114,22 @@ namespace {
 // Ranks of which this one is told to be the only one: it sums up nothing, and counts.
 class CountedSums final : public model::TensorRanks {
 public:
-    void sum(at::Tensor&) override { ++count; }
+    void sum(at::Tensor& tensor) override { ++(tensor.dim() == 1 ? vectors : count); }
     at::Tensor joined(const at::Tensor& part) override {
         numbers_of_row = part.size(-1);
         return at::cat({part, part}, -1);
     }
-    int count = 0;
+    void gather_pieces(const at::Tensor& own, const at::Tensor& all,
+                       const std::vector<std::int64_t>&) override {
+        ++gathers;
+        all.zero_().narrow(0, 0, own.numel()).copy_(own);
+    }
+    void sum_pieces(const at::Tensor& all, const at::Tensor& own, const std::vector<std::int64_t>&) override {
+        ++shares;
+        own.copy_(all.narrow(0, 0, own.numel()));
+    }
+    int count = 0, vectors = 0;   // sums of hidden states and of vectors
+    int gathers = 0, shares = 0;  // of tokens; sums of which each rank gets its tokens
     std::int64_t numbers_of_row = 0;
 };
 
@@ -136,6 +165,43 @@ TEST_CASE("blocks sum up once forward and once backward, whatever runs again") {
             CHECK(counted.numbers_of_row == 3);  // and no logits
             loss.backward();
             CHECK(counted.count == one.forward + one.backward);
+        });
+    }
+}
+
+TEST_CASE("with tokens divided each sum becomes a gather and a sum of own tokens") {
+    struct Counted {
+        std::string recompute;
+        int gathers, again;
+    };
+    // Of two layers with two blocks each, forward and backward, and both ends of the stack.
+    for (const auto& one : {Counted{"none", 5, 5}, Counted{"attention", 5, 7}, Counted{"layers", 5, 9}}) {
+        INFO(one.recompute);
+        as_ranks(2, [&](distributed::Group& group) {
+            const auto texts = texts_for("causal_lm");
+            auto sets = sets_of({"gpt", "causal_lm"}, 2, 1);
+            sets.insert(sets.end(), {"distributed.mesh.tensor=2", "distributed.sequence_parallel=true",
+                                     "train.recompute=" + one.recompute});
+            ShortTraining job(sets, texts, &group);
+            CountedSums counted;
+            model::ForwardContext context;
+            context.phase = Phase::train;
+            context.recompute = job.config.train.recompute;
+            context.ranks = &counted;
+            const auto batch = job.trainer.next_group().front();
+            const auto loss =
+                job.session.model().task(context, batch, train::step_loss(job.config, 1.0)).loss.loss;
+            if (group.rank() != 0) return;
+            CHECK(counted.count == 1);  // of words
+            CHECK(counted.gathers == one.gathers);
+            CHECK(counted.shares == 4);
+            CHECK(counted.vectors == 0);
+            loss.backward();
+            CHECK(counted.count == 2);  // and of the head's input
+            CHECK(counted.gathers == one.gathers + one.again);
+            CHECK(counted.shares == (one.recompute == "layers" ? 12 : 8));
+            // Of weight and beta of five norms, and the last bias of four blocks.
+            CHECK(counted.vectors == 14);
         });
     }
 }

@@ -41,6 +41,10 @@ at::Tensor attention_keep_rectangle(const Dropout& dropout, std::int64_t first_d
 at::Tensor hidden_keep_mask(const Dropout& dropout, const Tokens& tokens, at::IntArrayRef sizes,
                             at::Device device = at::kCPU, std::int64_t first_channel = 0);
 
+// The same for some of the rows alone, tokens in a row: [rows.size, width]. `sizes` are those of all.
+at::Tensor hidden_keep_rows(const Dropout& dropout, const Tokens& tokens, at::IntArrayRef sizes,
+                            KeepSpan rows, at::Device device = at::kCPU, std::int64_t first_channel = 0);
+
 // x * keep_scale where kept, 0 elsewhere (also where x is not finite); dtype of x.
 at::Tensor apply_dropout(const at::Tensor& x, const at::Tensor& keep, const Dropout& dropout);
 

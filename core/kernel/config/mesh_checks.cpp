@@ -69,13 +69,6 @@ std::vector<Mistake> mesh_mistakes(const Config& config) {
                             "false, or " + tensor_key + " above 1"});
     if (config.mesh.tensor == 1) return mistakes;
     check_division(config, mistakes);
-    const auto algorithm = config.optimizer.algorithm;
-    const bool custom = algorithm == OptimizerKind::custom;
-    if (custom || algorithm == OptimizerKind::lamb || algorithm == OptimizerKind::muon)
-        mistakes.push_back({{"optimizer.algorithm", tensor_key},
-                            config.optimizer.algorithm_name() + (custom ? " may step" : " steps") +
-                                " whole matrices, of which ranks have parts here",
-                            "adamw, adam, sgd or lion, or " + tensor_key + " = 1"});
     if (!config.loss.custom.empty() && config.task.predicts_tokens())
         mistakes.push_back(
             {{"loss.function", tensor_key},

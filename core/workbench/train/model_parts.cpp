@@ -34,12 +34,37 @@ std::string site_of(const std::string& key) {
 
 }  // namespace
 
-ModelParts::ModelParts(distributed::Mesh& mesh, const config::Config& config, model::Parameters& parameters)
-    : mesh_(mesh), config_(config), parameters_(parameters) {
+ModelParts::ModelParts(distributed::Mesh& mesh, const config::Config& config, model::Parameters& parameters,
+                       bool steps_wholes)
+    : mesh_(mesh),
+      config_(config),
+      parameters_(parameters),
+      steps_wholes_(steps_wholes && mesh.tensor() != nullptr) {
+    if (steps_wholes_) choose_steppers();
     auto whole = config;
     whole.distributed.part = {};
     for (auto& [name, sizes] : model::describe_names(whole).parameters)
         all_.push_back({name, std::move(sizes), model::stages_with(config, name)});
+}
+
+// Each goes to the rank that has least to step.
+void ModelParts::choose_steppers() {
+    std::vector<std::int64_t> values(static_cast<std::size_t>(mesh_.tensor()->world_size()));
+    for (const auto& parameter : parameters_.all()) {
+        if (parameter.cut.whole()) continue;
+        const auto least = std::ranges::min_element(values);
+        steppers_[parameter.name] = least - values.begin();
+        *least += parameter.value.numel();
+    }
+}
+
+const model::ParameterCut* ModelParts::cut_of(const std::string& parameter) const {
+    const auto* const found = parameters_.find(parameter);
+    return found == nullptr || found->cut.whole() ? nullptr : &found->cut;
+}
+
+bool ModelParts::steps(const std::string& parameter) const {
+    return stepper(parameter) == mesh_.tensor()->rank();
 }
 
 bool ModelParts::counts(const WholeParameter& parameter) const {
@@ -139,13 +164,31 @@ void ModelParts::cut(Tensors& tensors) const {
 TrainingState ModelParts::whole(TrainingState own, bool keep) {
     const bool sends = mesh_.pipeline() != nullptr && mesh_.data_index() == 0 &&
                        mesh_.tensor_index_of(mesh_.world().rank()) == 0;
-    for (auto& [parameter, key, value] : own.optimizer.entries)
-        if (const auto* const cut = cut_of(parameter, value.sizes(), false))
-            value = joined(*cut, value, keep || sends);
+    if (steps_wholes_) {
+        if (mesh_.data_index() == 0) gather_wholes(own);
+    } else {
+        for (auto& [parameter, key, value] : own.optimizer.entries)
+            if (const auto* const cut = cut_of(parameter, value.sizes(), false))
+                value = joined(*cut, value, keep || sends);
+    }
     join(own.masters, keep || sends);
     join(own.average, keep || sends);
     if (sends) gather_stages(own);
     return own;
+}
+
+// On the ranks that have parts of the same layers: the first one gets what others step.
+void ModelParts::gather_wholes(TrainingState& state) {
+    std::vector<OptimizerStateEntry> sent;
+    for (const auto& entry : state.optimizer.entries)
+        if (cut_of(entry.parameter) != nullptr)
+            sent.push_back({entry.parameter, entry.key, entry.value.contiguous()});
+    std::erase_if(state.optimizer.entries,
+                  [&](const OptimizerStateEntry& entry) { return cut_of(entry.parameter) != nullptr; });
+    const auto what =
+        "state of wholes " + std::to_string(++gathered_) + " of stage " + std::to_string(mesh_.stage());
+    for (auto& entry : gather_entries(*mesh_.tensor(), sent, what))
+        state.optimizer.entries.push_back(std::move(entry));
 }
 
 // On the ranks of the first rank's pipeline.
@@ -184,8 +227,14 @@ TrainingState ModelParts::own(TrainingState whole) const {
     });
     std::erase_if(whole.masters, [&](const auto& entry) { return foreign(entry.first); });
     std::erase_if(whole.average, [&](const auto& entry) { return foreign(entry.first); });
-    for (auto& [parameter, key, value] : whole.optimizer.entries)
-        if (const auto* const cut = cut_of(parameter, value.sizes(), true)) value = own_copy(*cut, value);
+    if (steps_wholes_) {
+        std::erase_if(whole.optimizer.entries, [&](const OptimizerStateEntry& entry) {
+            return cut_of(entry.parameter) != nullptr && !steps(entry.parameter);
+        });
+    } else {
+        for (auto& [parameter, key, value] : whole.optimizer.entries)
+            if (const auto* const cut = cut_of(parameter, value.sizes(), true)) value = own_copy(*cut, value);
+    }
     cut(whole.masters);
     cut(whole.average);
     return whole;

@@ -21,8 +21,10 @@ namespace switchyard::train {
 
 class ModelParts final : public model::TensorRanks {
 public:
-    // On all ranks of `mesh`, which has a model() group. All three outlive it.
-    ModelParts(distributed::Mesh& mesh, const config::Config& config, model::Parameters& parameters);
+    // On all ranks of `mesh`, which has a model() group. All three outlive it. `steps_wholes`: of what is cut
+    // one rank steps each parameter, whole (stepped_wholes.h).
+    ModelParts(distributed::Mesh& mesh, const config::Config& config, model::Parameters& parameters,
+               bool steps_wholes);
 
     void sum(at::Tensor& tensor) override;
     at::Tensor joined(const at::Tensor& part) override;
@@ -46,6 +48,13 @@ public:
     // Whether this rank's values of a parameter are counted: of ranks that have the same of a model, one's.
     bool counts(const WholeParameter& parameter) const;
 
+    // How ranks have parts of it; nullptr: it is whole on all.
+    const model::ParameterCut* cut_of(const std::string& parameter) const;
+    bool steps_wholes() const { return steps_wholes_; }
+    // Of those that have the parts of one that is cut, with steps_wholes(): who steps it, and whether this does.
+    std::int64_t stepper(const std::string& parameter) const { return steppers_.at(parameter); }
+    bool steps(const std::string& parameter) const;
+
     // On all ranks: all parameters, whole, as copies, on those that keep them; the others get none.
     model::Parameters whole(bool keep = true) const;
     // This rank's part of them.
@@ -67,6 +76,8 @@ private:
     at::Tensor joined(const model::ParameterCut& cut, const at::Tensor& own, bool keep) const;
     void join(Tensors& tensors, bool keep) const;
     void cut(Tensors& tensors) const;
+    void choose_steppers();
+    void gather_wholes(TrainingState& state);
     void gather_stages(TrainingState& state);
     // Of those that have a parameter, or a state named after one, the first.
     bool is_first_with(const std::string& name) const;
@@ -77,6 +88,8 @@ private:
     const config::Config& config_;
     model::Parameters& parameters_;
     std::vector<WholeParameter> all_;
+    bool steps_wholes_;
+    std::map<std::string, std::int64_t> steppers_;
     std::int64_t gathered_ = 0;
     bool lost_ = false;
 };

@@ -25,13 +25,7 @@ OptimizerParts::OptimizerParts(const ModelParts& model, const config::Config& co
             what + "; expected 1, or an optimizer.backend that steps parts of " +
             (cut ? "layers" : "models"));
     };
-    const auto alignment = optimizer.part_alignment();
-    if (!alignment) refuse("steps whole models only");
-    if (cut && *alignment == 0) refuse("steps whole matrices only");
-    // Parts of columns have no place in memory where they could begin.
-    if (cut && *alignment > vector_alignment)
-        refuse("goes by blocks of " + std::to_string(*alignment) +
-               " values of whole parameters, which parts of layers cut elsewhere");
+    if (!optimizer.part_alignment()) refuse("steps whole models only");
     std::vector<ParameterPart> places;
     for (const auto& group : groups) {
         for (const auto& parameter : group.parameters) {
@@ -47,7 +41,12 @@ OptimizerParts::OptimizerParts(const ModelParts& model, const config::Config& co
             places.push_back({static_cast<std::int64_t>(places.size()), 0, parameter.value.numel()});
         }
     }
-    optimizer.bind_parts(groups, places);
+    if (model.steps_wholes()) {
+        wholes_.emplace(model, groups);
+        optimizer.bind_parts(wholes_->own(), wholes_->places());
+    } else {
+        optimizer.bind_parts(groups, places);
+    }
 }
 
 double OptimizerParts::squares(const std::vector<ParameterGroup>& groups) const {
@@ -60,11 +59,16 @@ double OptimizerParts::squares(const std::vector<ParameterGroup>& groups) const 
     return squares_of(counted);
 }
 
-StepResult OptimizerParts::step(std::vector<ParameterGroup>& groups, const StepParams& params) const {
+StepResult OptimizerParts::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
     const double norm =
         norm_over_ranks(*model_.mesh().model(), optimizer_, params, [&] { return squares(groups); });
     if (!std::isfinite(norm)) return without_step(norm);
-    return optimizer_.step_parts(groups, params, norm);
+    if (!wholes_) return optimizer_.step_parts(groups, params, norm);
+    wholes_->take(groups);
+    auto result = optimizer_.step_parts(wholes_->own(), params, norm);
+    wholes_->hand_out(groups);
+    runtime::raise_versions(groups);
+    return result;
 }
 
 std::string OptimizerParts::nonfinite(const std::vector<ParameterGroup>& groups) const {

@@ -1,8 +1,10 @@
 // The optimizer's step of a model of which ranks have a part each (model_parts.h): each steps what it has,
-// with the norm of the whole gradient, and what several have they all step alike.
+// with the norm of the whole gradient, and what several have they all step alike. Where the
+// optimizer steps whole matrices only, one rank steps each (stepped_wholes.h).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "core/workbench/model/parameters.h"
 #include "core/workbench/train/model_parts.h"
 #include "core/workbench/train/norm_over_ranks.h"
+#include "core/workbench/train/stepped_wholes.h"
 
 namespace switchyard::train {
 
@@ -25,7 +28,7 @@ public:
     // On all ranks: nonfinite_gradients (nonfinite.h) of what they have together.
     std::string nonfinite(const std::vector<ParameterGroup>& groups) const;
     // On all ranks: all parameters are stepped, or on no rank any is.
-    StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) const;
+    StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params);
 
 private:
     double squares(const std::vector<ParameterGroup>& groups) const;
@@ -37,6 +40,7 @@ private:
     };
 
     const ModelParts& model_;
+    std::optional<SteppedWholes> wholes_;  // of such an optimizer
     const runtime::OptimizerOp& optimizer_;
     std::vector<Stepped> stepped_;
 };

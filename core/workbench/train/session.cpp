@@ -19,6 +19,7 @@
 #include "core/workbench/model/weights/model_description.h"
 #include "core/workbench/model/weights/weights_place.h"
 #include "core/workbench/train/parameter_groups.h"
+#include "core/workbench/train/stepped_wholes.h"
 
 namespace switchyard::train {
 
@@ -179,7 +180,8 @@ void Session::share_with(distributed::Group& group) {
     if (part.parts != config_.mesh.tensor) refuse("distributed.mesh.tensor");
     if (stage.parts != config_.mesh.pipeline) refuse("distributed.mesh.pipeline");
     mesh_.emplace(group, config_.mesh);
-    if (!part.whole() || !stage.whole()) model_parts_.emplace(*mesh_, config_, parameters_);
+    if (!part.whole() || !stage.whole())
+        model_parts_.emplace(*mesh_, config_, parameters_, optimizer_ && steps_wholes_only(*optimizer_));
 }
 
 LoadedCheckpoint Session::load_checkpoint(const std::string& path) {

@@ -78,22 +78,46 @@ TEST_CASE("a run of ranks with parts of layers goes on to the same bits, and on 
     }
 }
 
+TEST_CASE(
+    "a run whose matrices are stepped whole by one rank each goes on to the same bits, and on one process") {
+    for (const Words& optimizer : {Words{"optimizer.algorithm=lamb", "optimizer.backend=fused"},
+                                   Words{"optimizer.backend=optim8bit", "optimizer.allow_reduced=true",
+                                         "optimizer.options.optim8bit.min_8bit_size=512"}}) {
+        INFO(optimizer.front());
+        const TinyJob job;
+        const auto sets =
+            with(with(base, {"train.steps=6", "train.checkpoint_every=3", "train.keep_last=5"}), optimizer);
+        train_on(2, job, "whole", with(sets, tensor(2)));
+        train_on(2, job, "cut", with(with(sets, tensor(2)), {"train.steps=3"}));
+        const auto expected = step_losses(job.run_folder("whole"));
+        for (const int ranks : {2, 1}) {
+            INFO(ranks);
+            const auto name = "from_" + std::to_string(ranks);
+            fs::copy(job.run_folder("cut"), job.run_folder(name), fs::copy_options::recursive);
+            train_on(ranks, job, name, with(sets, tensor(ranks)),
+                     {"--resume", "--allow-change", "distributed.mesh.tensor"});
+            check_losses(step_losses(job.run_folder(name)), expected, ranks == 2 ? 0.0 : 1e-3);
+            if (ranks == 2) check_same_checkpoints(job, name, "whole", "step-00000006");
+        }
+    }
+}
+
 TEST_CASE("a mesh that cannot be is told once, with exit code 2") {
     check_refused_ranks(
-        base,
-        {{3, tensor(2), "distributed.mesh.tensor: each 2 ranks have a model together, and there are 3 ranks"},
-         {1, tensor(2),
-          "and there is 1 rank; expected a multiple of 2 ranks, as with `switchyard launch -n 2`"},
-         {2,
-          {"distributed.mesh.data=2", "distributed.mesh.tensor=2"},
-          "2 (data) x 2 (tensor) x 1 (pipeline) are 4, and there are 2 ranks"},
-         {8, tensor(8), "4 heads (model.heads) cannot be divided by 8 ranks"},
-         {2, with(tensor(2), {"model.intermediate_size=63"}), "63 values of a feed-forward"},
-         {2, with(tensor(2), {"distributed.shard=optimizer"}), "distributed.shard"},
-         {2, with(tensor(2), {"lora.rank=2"}), "lora.rank"},
-         {2, {"distributed.sequence_parallel=true"}, "distributed.mesh.tensor above 1"},
-         {2, with(tensor(2), {"optimizer.algorithm=muon"}), "muon steps whole matrices"},
-         {2, with(tensor(2), {"optimizer.backend=optim8bit", "optimizer.allow_reduced=true"}), "optim8bit"}});
+        base, {
+                  {3, tensor(2),
+                   "distributed.mesh.tensor: each 2 ranks have a model together, and there are 3 ranks"},
+                  {1, tensor(2),
+                   "and there is 1 rank; expected a multiple of 2 ranks, as with `switchyard launch -n 2`"},
+                  {2,
+                   {"distributed.mesh.data=2", "distributed.mesh.tensor=2"},
+                   "2 (data) x 2 (tensor) x 1 (pipeline) are 4, and there are 2 ranks"},
+                  {8, tensor(8), "4 heads (model.heads) cannot be divided by 8 ranks"},
+                  {2, with(tensor(2), {"model.intermediate_size=63"}), "63 values of a feed-forward"},
+                  {2, with(tensor(2), {"distributed.shard=optimizer"}), "distributed.shard"},
+                  {2, with(tensor(2), {"lora.rank=2"}), "lora.rank"},
+                  {2, {"distributed.sequence_parallel=true"}, "distributed.mesh.tensor above 1"},
+              });
 }
 
 TEST_CASE("when a rank with a part of each layer is killed all end") {

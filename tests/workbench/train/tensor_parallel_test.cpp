@@ -247,6 +247,43 @@ TEST_CASE("parts of layers are dropped from, run again and clipped as the whole 
                {"gpt", "causal_lm", 2, {"linear.backend=gemm"}, 2}});
 }
 
+TEST_CASE(
+    "an optimizer that steps whole matrices, or blocks of them, steps those of which ranks have parts") {
+    const auto by = [](const std::string& algorithm, const std::string& backend) {
+        return Sets{"optimizer.algorithm=" + algorithm, "optimizer.backend=" + backend,
+                    "optimizer.max_grad_norm=0.1"};
+    };
+    check_all({{"gpt", "causal_lm", 2, by("lamb", "naive"), 2},
+               {"gpt", "causal_lm", 2, by("muon", "fused"), 2},
+               {"t5", "seq2seq", 4, by("lamb", "fused"), 2},
+               {"bert", "classification", 4, by("muon", "naive"), 2, 2},
+               {"gpt",
+                "causal_lm",
+                2,
+                {"optimizer.algorithm=lamb", "optimizer.backend=naive",
+                 "group=[{match=[\"decoder.0.*\"],frozen=true}]"},
+                2,
+                1,
+                true}});
+    // In narrower numbers: what each value becomes is what one process makes of it, but for sums.
+    for (const auto& more :
+         {Sets{"precision.backend=amp/bf16_pure", "optimizer.algorithm=muon", "optimizer.backend=fused"},
+          Sets{"optimizer.backend=optim8bit", "optimizer.allow_reduced=true",
+               "optimizer.options.optim8bit.min_8bit_size=512"}}) {
+        INFO(more.front());
+        const Case one{"gpt", "causal_lm", 2, more, 2};
+        const auto alone = trained_by(one, 4, 2);
+        std::int64_t state = 0;
+        for (const auto& rank : train_on_ranks(one, 4, 2)) {
+            CHECK(distance(rank.parameters, alone.parameters) < 0.01);
+            CHECK(distance(rank.losses, alone.losses) < 0.01);
+            CHECK(rank.state_bytes < 0.7 * static_cast<double>(alone.state_bytes));
+            state += rank.state_bytes;
+        }
+        CHECK(state >= alone.state_bytes);
+    }
+}
+
 TEST_CASE("the loss of words of which ranks have parts is that of all words") {
     const Sets smooth{"loss.label_smoothing=0.1", "loss.z_loss=0.001"};
     const auto with_loss = [&](const std::string& backend, Sets more) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/kernel/config/load.h"
+#include "core/workbench/compare/experiment/arm_keys.h"
 #include "core/workbench/compare/experiment/arm_list.h"
 #include "core/workbench/compare/experiment/arm_ranks.h"
 
@@ -177,10 +178,20 @@ TEST_CASE("ranks stand among the values of an arm, and are no key of the configu
     CHECK(list.problems.empty());
     CHECK(names_of(list) == Words{"ranks=1", "ranks=2", "three"});
     CHECK((list.arms[0].ranks == 1 && list.arms[1].ranks == 2 && list.arms[2].ranks == 3));
-    CHECK(without_ranks(list.arms[2].overrides) == Words{"batch.size=2"});
+    CHECK(without_arm_keys(list.arms[2].overrides) == Words{"batch.size=2"});
     for (const std::string bad : {"0", "-1", "two", "2.5", "2000", "99999999999999999999"})
         CHECK(list_arms({{}, {}, {"a: ranks=" + bad}}, {}).problems ==
               Words{"arm a: ranks: expected a number of processes from 1 to 1024, got '" + bad + "'"});
+}
+
+TEST_CASE("an arm is slowed by a value of its own, which is no key of the configuration") {
+    const auto list = list_arms({{}, {}, {"again: slowed=0", "slow: slowed=2.5 batch.size=2"}}, {});
+    CHECK(list.problems.empty());
+    CHECK((list.arms[0].slowed == 0.0 && list.arms[1].slowed == 0.025));
+    CHECK(without_arm_keys(list.arms[1].overrides) == Words{"batch.size=2"});
+    for (const std::string bad : {"-1", "three", "3%", "nan", "1001"})
+        CHECK(list_arms({{}, {}, {"a: slowed=" + bad}}, {}).problems ==
+              Words{"arm a: slowed: expected percent of a step from 0 to 1000, got '" + bad + "'"});
 }
 
 TEST_CASE("parallel efficiency is a ratio by the ranks, of arms that differ in nothing else") {

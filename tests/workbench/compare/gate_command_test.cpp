@@ -132,3 +132,29 @@ TEST_CASE("the self-test of the statistics, simulated and of a recording") {
     job.write("none.json", "{}");
     CHECK(run({"compare", "self-test", job.file("none.json")}).code == 2);
 }
+
+TEST_CASE("a live self-test compares a configuration with itself, and with itself slowed") {
+    const TinyJob job;
+    const auto words = [&](const std::string& config) {
+        return Words{"compare", "self-test", "--live", config, "--comparisons", "1", "--time", "0.1"};
+    };
+    const auto outcome = run(words(job.file("job.toml")));
+    INFO(outcome.err);
+    CHECK((outcome.code == 0 || outcome.code == 1));  // of one comparison nothing is promised
+    CHECK_THAT(outcome.out, contains("job.toml, compared 1 times for 0.1 s on "));
+    CHECK_THAT(outcome.out, contains("made on this machine"));
+    CHECK_THAT(outcome.out, contains("against itself, slowed by 3.0 %"));
+    const auto missing = run(words(job.file("none.toml")));
+    CHECK(missing.code == 1);
+    CHECK_THAT(missing.err, contains("none.toml"));
+    CHECK_THAT(missing.err, contains("comparison 1 ended with exit code 2"));
+}
+
+TEST_CASE("an arm that is slowed takes as much longer as was said, of computing and not of sleep") {
+    const TinyJob job;
+    const auto json =
+        run_json(compare_words(job, short_run({"--arm", "base: slowed=0", "--arm", "slow: slowed=1000"})), 0);
+    const auto& arms = json.at("arms");
+    const auto median = [&](int arm) { return arms.at(arm).at("ms_per_step").at("median").get<double>(); };
+    CHECK(median(1) > 4.0 * median(0));  // 11 times its own step, by construction
+}

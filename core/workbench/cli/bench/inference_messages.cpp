@@ -5,7 +5,7 @@
 
 #include "core/workbench/cli/compare/compare_messages.h"
 #include "core/workbench/compare/arms/arm_message.h"
-#include "core/workbench/compare/experiment/arm_ranks.h"
+#include "core/workbench/compare/experiment/arm_keys.h"
 
 namespace switchyard::cli {
 
@@ -49,7 +49,7 @@ Json InferenceMessages::prepare(std::size_t at, int round) const {
     std::vector<std::string> overrides;
     for (const auto& implied : job_.implied) overrides.push_back(implied.text);
     overrides.insert(overrides.end(), job_.overrides.begin(), job_.overrides.end());
-    const auto own = compare::without_ranks(arm.overrides);
+    const auto own = compare::without_arm_keys(arm.overrides);
     overrides.insert(overrides.end(), own.begin(), own.end());
     message["config"] = job_.config;
     message["trust"] = job_.trust;

@@ -53,6 +53,7 @@ Prepared prepare(const Json& message, const ArmPlace& place) {
     arm.first_step_file = base::needed_text(message, "first_step_file");
     arm.export_folder = base::text_of(message, "export_folder");
     arm.cycle = message.contains("cycle") ? base::needed_integer(message, "cycle") : 0;
+    arm.slowed = message.contains("slowed") ? base::needed_number(message, "slowed") : 0.0;
     arm.amplification = message.contains("amplification") && base::needed_flag(message, "amplification");
     if (const auto lengths = base::text_of(message, "lengths"); !lengths.empty()) {
         if (const auto error = bench::read_lengths(lengths, arm.lengths); !error.empty())

@@ -14,7 +14,7 @@
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/runtime_setup.h"
 #include "core/workbench/cli/spin.h"
-#include "core/workbench/compare/experiment/arm_ranks.h"
+#include "core/workbench/compare/experiment/arm_keys.h"
 #include "core/workbench/model/planning.h"
 #include "core/workbench/model/weights/huggingface_config.h"
 #include "core/workbench/train/data_parallel.h"
@@ -231,7 +231,7 @@ private:
 
     JobOptions job_of(const compare::ArmSpec& arm) const {
         auto options = request_.job;
-        const auto own = compare::without_ranks(arm.overrides);
+        const auto own = compare::without_arm_keys(arm.overrides);
         options.overrides.insert(options.overrides.end(), own.begin(), own.end());
         return options;
     }
@@ -239,7 +239,7 @@ private:
     std::string check(compare::ArmSpec& arm) {
         auto& chosen = checked_.chosen.emplace_back();
         mistaken_ = true;
-        if (auto wrong = compare::read_ranks(arm); !wrong.empty()) return wrong;
+        if (auto wrong = compare::read_arm_keys(arm); !wrong.empty()) return wrong;
         if (arm.external()) {
             chosen = joined(arm.program, " ");
             return check_external(arm);

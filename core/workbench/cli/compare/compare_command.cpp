@@ -23,7 +23,7 @@
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
-#include "core/workbench/compare/experiment/arm_ranks.h"
+#include "core/workbench/compare/experiment/arm_keys.h"
 #include "core/workbench/compare/experiment/baseline.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/experiment.h"
@@ -312,7 +312,7 @@ private:
             if (best == nullptr || arm.samples_per_second > best->samples_per_second) best = &arm;
         }
         if (best == nullptr) throw Failure("--fastest: no arm could be timed", Exit::run_failed);
-        write_lines(options_.fastest, compare::without_ranks(best->spec.overrides));
+        write_lines(options_.fastest, compare::without_arm_keys(best->spec.overrides));
     }
 
     const CompareOptions& options_;

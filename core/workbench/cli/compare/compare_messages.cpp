@@ -6,7 +6,7 @@
 
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/arms/shared_batches.h"
-#include "core/workbench/compare/experiment/arm_ranks.h"
+#include "core/workbench/compare/experiment/arm_keys.h"
 
 namespace switchyard::cli {
 namespace {
@@ -112,7 +112,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     if (what.seed < 0 && steps == 0 && (external_ || !config.data.given()))
         overrides = {"train.schedule=constant", "train.warmup_ratio=0", "train.warmup_steps=0"};
     overrides.insert(overrides.end(), options_.job.overrides.begin(), options_.job.overrides.end());
-    const auto own = compare::without_ranks(arm.overrides);
+    const auto own = compare::without_arm_keys(arm.overrides);
     overrides.insert(overrides.end(), own.begin(), own.end());
     if (arm.ranks > 1) overrides.push_back("runtime.threads=" + std::to_string(arm.threads));
     if (what.seed >= 0) {
@@ -124,6 +124,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     message["locked"] = options_.job.locked;
     message["overrides"] = overrides;
     message["ranks"] = arm.ranks;
+    message["slowed"] = arm.slowed;
     message["cycle"] = cycle(what);
     message["samples"] = options_.samples;
     message["lengths"] = options_.lengths;

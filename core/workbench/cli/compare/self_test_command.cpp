@@ -1,10 +1,19 @@
 // switchyard compare self-test: whether the statistics of comparisons hold what docs/compare.md promises.
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <utility>
+
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
+#include "core/kernel/base/child_process.h"
+#include "core/kernel/base/number_text.h"
+#include "core/kernel/machine/program_paths.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/compare/experiment/read_comparison.h"
@@ -17,12 +26,72 @@ struct SelfTestOptions {
     std::string recorded;
     double slow_down_percent = 3.0;
     compare::SelfTestSettings settings;
+    std::string live;  // a configuration
+    std::vector<std::string> overrides;
+    int comparisons = 20;
+    double seconds = 90.0;  // of each
 };
+
+// One comparison of a configuration with itself and with itself slowed, by this program as a user runs it.
+compare::RecordedComparison compared(const SelfTestOptions& options, int number, const std::string& result) {
+    const auto slowed = base::digits(options.slow_down_percent, 6);
+    std::vector<std::string> words{machine::program_path(), "compare", options.live};
+    for (const auto& arm :
+         {std::string("base: slowed=0"), std::string("again: slowed=0"), "slowed: slowed=" + slowed})
+        words.insert(words.end(), {"--arm", arm});
+    for (const auto& one : options.overrides) words.insert(words.end(), {"--set", one});
+    words.insert(words.end(), {"--time", base::digits(options.seconds, 6), "--order-seed",
+                               std::to_string(options.settings.seed + static_cast<std::uint64_t>(number)),
+                               "--json", result});
+    base::Program program{words};
+    program.leads_group = false;  // so that Ctrl-C ends it as well
+    std::string error;
+    const auto child = base::start_program(program, {STDIN_FILENO, STDERR_FILENO, STDERR_FILENO}, error);
+    if (child < 0) throw Failure("cannot compare: " + error, Exit::run_failed);
+    std::optional<base::Ending> ending;
+    while (!ending) ending = base::ending_within(child, 1000.0);
+    base::reap(child);
+    if (!ending->well)
+        throw Failure("comparison " + std::to_string(number + 1) + " " + ending->text, Exit::run_failed);
+    return compare::read_comparison(result);
+}
+
+// A folder of this process's own, gone with it.
+struct ResultFolder {
+    std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("switchyard-self-test-" + std::to_string(::getpid()));
+    ResultFolder() { std::filesystem::create_directory(path); }
+    ~ResultFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path, ignored);
+    }
+    ResultFolder(const ResultFolder&) = delete;
+    ResultFolder& operator=(const ResultFolder&) = delete;
+};
+
+std::vector<compare::SelfTestRow> made(const SelfTestOptions& options) {
+    if (!options.recorded.empty()) throw Failure("--live: makes comparisons; RESULT is one that was made");
+    const ResultFolder folder;
+    std::vector<compare::Comparison> comparisons;
+    std::string host;
+    for (int number = 0; number < options.comparisons; ++number) {
+        auto read = compared(options, number, (folder.path / "result.json").string());
+        comparisons.push_back(std::move(read.comparison));
+        host = std::move(read.host);
+        std::cerr << "comparison " << number + 1 << " of " << options.comparisons << " is made\n";
+    }
+    std::cout << options.live << ", compared " << options.comparisons << " times for "
+              << base::digits(options.seconds) << " s on " << host << "\n\n";
+    return {compare::test_on_live(std::move(comparisons))};
+}
 
 int run(SelfTestOptions options) {
     options.settings.slow_down = options.slow_down_percent / 100.0;
     std::vector<compare::SelfTestRow> rows;
-    if (options.recorded.empty()) {
+    if (!options.live.empty()) {
+        options.settings.replays = options.comparisons;
+        rows = made(options);
+    } else if (options.recorded.empty()) {
         rows = compare::test_on_simulated(options.settings);
         std::cout << "simulated: " << options.settings.rounds << " rounds of " << options.settings.blocks
                   << " blocks, each arm's scatter by " << 100.0 * options.settings.noise << " %; "
@@ -56,6 +125,19 @@ Action setup_self_test(CLI::App& command) {
             "RESULT", options->recorded,
             "what `switchyard compare --json` wrote, whose blocks are replayed; without: simulated noise")
         ->type_name("");
+    command
+        .add_option("--live", options->live,
+                    "compare this configuration with itself, and with itself slowed, instead of replaying")
+        ->type_name("CONFIG");
+    command.add_option("--set", options->overrides, "with --live: a value of the configuration")
+        ->take_all()
+        ->type_name("KEY=VALUE");
+    add_number(command, "--comparisons", options->comparisons, "that --live makes", "N",
+               whole_number(1, 1000))
+        ->capture_default_str();
+    add_number(command, "--time", options->seconds, "of each comparison that --live makes", "SECONDS",
+               number(1e-3, 1e9))
+        ->capture_default_str();
     add_number(command, "--replays", settings.replays, "comparisons that are replayed", "N",
                whole_number(10, 100000))
         ->capture_default_str();

@@ -29,6 +29,7 @@ struct ArmServerOptions {
     // epoch, forward, data: of a pass, drawn from the job's; fewer where it has fewer.
     std::int64_t samples = 0;
     bool amplification = false;
+    double slowed = 0.0;                        // share of a step by which each is made to take longer
     distributed::Group* group = nullptr;        // of the ranks that share each step; outlives the arm
     std::optional<bench::LengthRange> lengths;  // of random samples
     // Inference alone: what it is timed on, without any data of the job (inference_arm.h). Empty: not that.
@@ -81,6 +82,7 @@ protected:
 
 private:
     void export_inputs();
+    void slow_down(double start_ms);
     Drift amplification(const First& exact);
 
     bool reduced_ = false;                 // some component that was chosen is of reduced accuracy

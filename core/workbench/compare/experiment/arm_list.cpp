@@ -6,7 +6,7 @@
 
 #include "core/kernel/base/printable.h"
 #include "core/kernel/config/table.h"
-#include "core/workbench/compare/experiment/arm_ranks.h"
+#include "core/workbench/compare/experiment/arm_keys.h"
 #include "core/workbench/compare/experiment/stack_arm.h"
 
 namespace switchyard::compare {
@@ -144,7 +144,8 @@ public:
                      "say --stacks naive,torch or --vary attention.backend=naive,torch, or write [[arm]] "
                      "tables into the configuration");
         for (auto& arm : list_.arms) {
-            if (const auto problem = read_ranks(arm); !problem.empty()) complain("arm " + arm.name, problem);
+            if (const auto problem = read_arm_keys(arm); !problem.empty())
+                complain("arm " + arm.name, problem);
         }
         const auto internal = std::count_if(list_.arms.begin(), list_.arms.end(),
                                             [](const ArmSpec& arm) { return !arm.external(); });

@@ -41,6 +41,7 @@ struct ArmSpec {
     bool own_batches = false;
     std::int64_t ranks = 1;    // processes that share its steps
     std::int64_t threads = 0;  // of each of them; 0: not known
+    double slowed = 0.0;       // share of a step by which each is made to take longer
     bool cached = true;  // of generation: without, each token runs its whole sequence through the model again
 
     bool external() const { return !program.empty(); }

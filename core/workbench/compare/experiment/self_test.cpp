@@ -54,21 +54,38 @@ void count(VerdictShares& shares, bench::SpeedVerdict verdict, double one) {
 }
 
 // `draw`: a comparison in which the arm takes so many times as long.
+// Where every arm of every comparison counts once.
+class Tally {
+public:
+    Tally(std::string name, std::size_t comparisons)
+        : row_{std::move(name), {}, {}, 0.0, 0.0}, one_(1.0 / static_cast<double>(comparisons)) {}
+
+    void add(const PairResult& itself, const PairResult& slowed) {
+        count(row_.against_itself, itself.verdict, one_);
+        row_.missed += itself.p < 0.05 ? one_ : 0.0;
+        if (std::isfinite(itself.speedup.low))
+            widths_.push_back(0.5 * std::log(itself.speedup.high / itself.speedup.low));
+        count(row_.slowed, slowed.verdict, one_);
+    }
+    SelfTestRow row() {
+        row_.half_width = bench::median(widths_);
+        return std::move(row_);
+    }
+
+private:
+    SelfTestRow row_;
+    double one_;
+    std::vector<double> widths_;
+};
+
 SelfTestRow replayed(const std::string& name, const SelfTestSettings& settings,
                      const std::function<SimulatedBlocks(double factor)>& draw) {
-    SelfTestRow row{name, {}, {}, 0.0, 0.0};
-    const double one = 1.0 / settings.replays;
-    std::vector<double> widths;
+    Tally tally(name, static_cast<std::size_t>(settings.replays));
     for (int replay = 0; replay < settings.replays; ++replay) {
-        const auto pair = judged(draw(1.0));
-        count(row.against_itself, pair.verdict, one);
-        row.missed += pair.p < 0.05 ? one : 0.0;
-        if (std::isfinite(pair.speedup.low))
-            widths.push_back(0.5 * std::log(pair.speedup.high / pair.speedup.low));
-        count(row.slowed, judged(draw(1.0 + settings.slow_down)).verdict, one);
+        const auto itself = judged(draw(1.0));
+        tally.add(itself, judged(draw(1.0 + settings.slow_down)));
     }
-    row.half_width = bench::median(widths);
-    return row;
+    return tally.row();
 }
 
 // What one round of a pair varied by: logarithms of the ratios of its blocks, around that of all.
@@ -165,6 +182,17 @@ std::optional<SelfTestRow> test_on_recorded(const Comparison& recorded, const Se
     return replayed("recorded", settings, [&](double factor) {
         return drawn(pairs[random.below(static_cast<std::uint32_t>(pairs.size()))], factor, random);
     });
+}
+
+SelfTestRow test_on_live(std::vector<Comparison> made) {
+    Tally tally("made on this machine", made.size());
+    const PairResult none;
+    for (auto& comparison : made) {
+        judge_pairs(comparison, margin);
+        const auto *const itself = comparison.pair_with(1), *const slowed = comparison.pair_with(2);
+        tally.add(itself != nullptr ? *itself : none, slowed != nullptr ? *slowed : none);
+    }
+    return tally.row();
 }
 
 std::string to_text(const std::vector<SelfTestRow>& rows, const SelfTestSettings& settings) {

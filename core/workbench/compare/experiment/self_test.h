@@ -49,6 +49,10 @@ std::vector<SelfTestRow> test_on_simulated(const SelfTestSettings& settings);
 // other. Nothing where no pair of the recording has six blocks.
 std::optional<SelfTestRow> test_on_recorded(const Comparison& recorded, const SelfTestSettings& settings);
 
+// Of comparisons that were made, not replayed: in each the second arm is the first one again, and the third
+// one is it slowed.
+SelfTestRow test_on_live(std::vector<Comparison> made);
+
 std::string to_text(const std::vector<SelfTestRow>& rows, const SelfTestSettings& settings);
 
 }  // namespace switchyard::compare

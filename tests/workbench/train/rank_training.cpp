@@ -175,8 +175,7 @@ void check_not_finite_on_one(const std::string& mesh, const std::string& paramet
         if (group.rank() == 1)
             job.session.parameters().find(parameter)->value.grad().select(0, 0).select(0, 0).fill_(INFINITY);
         const auto before = values_of(job.session.parameters());
-        const train::OptimizerParts parts(*job.session.model_parts(), job.config, job.session.optimizer(),
-                                          groups);
+        train::OptimizerParts parts(*job.session.model_parts(), job.config, job.session.optimizer(), groups);
         StepParams clipped;
         clipped.max_grad_norm = 1.0;
         const auto result = parts.step(groups, clipped);

@@ -43,7 +43,8 @@ compare::RecordedComparison compared(const SelfTestOptions& options, int number,
     words.insert(words.end(), {"--time", base::digits(options.seconds, 6), "--order-seed",
                                std::to_string(options.settings.seed + static_cast<std::uint64_t>(number)),
                                "--json", result});
-    base::Program program{words};
+    base::Program program;
+    program.words = std::move(words);
     program.leads_group = false;  // so that Ctrl-C ends it as well
     std::string error;
     const auto child = base::start_program(program, {STDIN_FILENO, STDERR_FILENO, STDERR_FILENO}, error);

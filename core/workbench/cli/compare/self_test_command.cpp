@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -47,7 +48,9 @@ compare::RecordedComparison compared(const SelfTestOptions& options, int number,
     program.words = std::move(words);
     program.leads_group = false;  // so that Ctrl-C ends it as well
     std::string error;
-    const auto child = base::start_program(program, {STDIN_FILENO, STDERR_FILENO, STDERR_FILENO}, error);
+    const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    const auto child = base::start_program(program, {nowhere, nowhere, STDERR_FILENO}, error);
+    ::close(nowhere);
     if (child < 0) throw Failure("cannot compare: " + error, Exit::run_failed);
     std::optional<base::Ending> ending;
     while (!ending) ending = base::ending_within(child, 1000.0);
@@ -81,8 +84,9 @@ std::vector<compare::SelfTestRow> made(const SelfTestOptions& options) {
         host = std::move(read.host);
         std::cerr << "comparison " << number + 1 << " of " << options.comparisons << " is made\n";
     }
-    std::cout << options.live << ", compared " << options.comparisons << " times for "
-              << base::digits(options.seconds) << " s on " << host << "\n\n";
+    std::cout << options.live << ", compared "
+              << (options.comparisons == 1 ? "once" : std::to_string(options.comparisons) + " times")
+              << " for " << base::digits(options.seconds) << " s on " << host << "\n\n";
     return {compare::test_on_live(std::move(comparisons))};
 }
 

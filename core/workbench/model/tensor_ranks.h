@@ -19,9 +19,9 @@ public:
     virtual void sum(at::Tensor& tensor) = 0;
     // The tensors of all ranks, side by side in their last dimension, in the order of parts.
     virtual at::Tensor joined(const at::Tensor& part) = 0;
-    // Vectors of which each rank has a piece, end to end of `sizes` values each in the order of parts. The first
-    // makes `all` of what ranks have as `own`; the second sums `all` up, uses it up, and makes `own` the
-    // rank's piece of the sum.
+    // Vectors of which each rank has a piece, `sizes` values each, end to end in the order of parts. The
+    // first makes `all` of what ranks have as `own`; the second sums `all` up, uses it up, and makes `own`
+    // the rank's piece of the sum.
     virtual void gather_pieces(const at::Tensor& own, const at::Tensor& all,
                                const std::vector<std::int64_t>& sizes) = 0;
     virtual void sum_pieces(const at::Tensor& all, const at::Tensor& own,

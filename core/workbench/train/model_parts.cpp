@@ -130,6 +130,15 @@ model::Parameters ModelParts::whole(bool keep) const {
     return all;
 }
 
+std::vector<at::Tensor> ModelParts::whole(const std::vector<at::Tensor>& own) const {
+    std::vector<at::Tensor> all;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        const auto& cut = parameters_.all()[i].cut;
+        all.push_back(cut.whole() || !own[i].defined() ? own[i] : joined(cut, own[i].contiguous(), true));
+    }
+    return all;
+}
+
 void ModelParts::take(const model::Parameters& whole) {
     const at::NoGradGuard no_grad;
     for (const auto& parameter : parameters_.all())

@@ -58,6 +58,9 @@ public:
 
     // On all ranks: all parameters, whole, as copies, on those that keep them; the others get none.
     model::Parameters whole(bool keep = true) const;
+    // On all ranks: the same of what stands beside each parameter of this rank, in its order, such as
+    // gradients; what is undefined stays so.
+    std::vector<at::Tensor> whole(const std::vector<at::Tensor>& own) const;
     // This rank's part of them.
     void take(const model::Parameters& whole);
 

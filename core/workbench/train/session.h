@@ -67,6 +67,9 @@ public:
     LoadedCheckpoint load_checkpoint(const std::string& path);
     // Where ranks have a part of the model each; nullptr: it is whole.
     const ModelParts* model_parts() const { return model_parts_ ? &*model_parts_ : nullptr; }
+    ModelParts* model_parts() { return model_parts_ ? &*model_parts_ : nullptr; }
+    // Of ranks that share the training; nullptr: there are none.
+    const distributed::Mesh* mesh() const { return mesh_ ? &*mesh_ : nullptr; }
 
     // Starts the loaders and makes the trainer; after load_data. Throws InputError if the data makes no
     // batch.

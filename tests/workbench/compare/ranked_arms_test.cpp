@@ -54,6 +54,35 @@ TEST_CASE("an arm of two ranks that share a batch computes what one process does
     CHECK(json["pairs"][0]["parallel_efficiency"].is_null());  // batch.size differs too
 }
 
+TEST_CASE("an arm whose ranks have parts of each layer computes what one process does, logits and all") {
+    if (!two_processors()) return skip("two ranks need two processors");
+    const TinyJob job;
+    job.write("words.toml",
+              "[model]\ntype = \"gpt\"\nlayers = 2\nhidden_size = 16\nheads = 2\nintermediate_size = 32\n"
+              "vocab_size = 50\nmax_positions = 16\n[task]\nkind = \"causal_lm\"\n[batch]\nsize = 3\n"
+              "max_length = 16\n[run]\ndevice = \"cpu\"\n");
+    auto words = short_run(
+        with(alike, {"--arm", "one:", "--arm", "parts: ranks=2 distributed.mesh.tensor=2", "--arm",
+                     "tokens: ranks=2 distributed.mesh.tensor=2 distributed.sequence_parallel=true"}));
+    words.insert(words.begin(), {"compare", job.file("words.toml")});
+    const auto json = run_json(words, 0);
+    const auto& one = json["arms"][0];
+    for (const std::size_t arm : {1, 2}) {
+        const auto& parts = json["arms"][arm];
+        INFO(parts["name"] << parts["reason"]);
+        REQUIRE(parts["status"] == "ok");
+        for (const char* what : {"loss", "output", "gradient"}) {
+            CHECK(parts["drift"][what].get<double>() > 0.0);
+            CHECK(parts["drift"][what].get<double>() < 1e-5);
+        }
+        for (std::size_t step = 0; step < one["losses"].size(); ++step)
+            CHECK(parts["losses"][step].get<double>() ==
+                  Approx(one["losses"][step].get<double>()).epsilon(1e-4));
+        for (std::size_t block = 0; block < one["blocks"].size(); ++block)
+            CHECK(one["blocks"][block]["samples"] == parts["blocks"][block]["samples"]);
+    }
+}
+
 TEST_CASE("where arms differ in their ranks alone, their parallel efficiency is told") {
     if (!two_processors()) return skip("two ranks need two processors");
     const TinyJob job;
@@ -93,7 +122,13 @@ TEST_CASE("what several ranks cannot do is told before anything runs") {
         {{"--vary", "ranks=1,1000"}, "1000 ranks with 1 thread each need more than the"},
         {{"--vary", "ranks=1,2", "--set", "runtime.threads=1000"},
          "2 ranks with 1000 threads each need more"},
-        {{"--vary", "ranks=1,2", "--operation", "forward"}, "only the steps of a training are shared"}};
+        {{"--vary", "ranks=1,2", "--operation", "forward"}, "only the steps of a training are shared"},
+        {{"--arm", "parts: distributed.mesh.tensor=2"},
+         "there is 1 rank; expected a multiple of 2 ranks, as with `switchyard launch -n 2`; among the "
+         "values "
+         "of an arm ranks=N says how many"},
+        {{"--arm", "ranges: ranks=2 distributed.mesh.pipeline=2"},
+         "trainings that are compared have all layers on each rank; expected 1"}};
     for (const auto& one : cases) {
         INFO(one.text);
         const auto outcome = compared_text(job, one.words);

@@ -100,6 +100,23 @@ TEST_CASE("parts of layers take their part of the memory, and what blocks make i
                       contains("distributed.mesh.tensor") && contains("and there are 3 ranks"));
 }
 
+TEST_CASE("tokens that are divided between blocks take half of the memory there, and travel once more") {
+    const std::string mesh = "[distributed]\nmesh = { tensor = 2 }\n";
+    const auto parts = plan_scale(job(mesh), settings_of(4));
+    const auto divided = plan_scale(job(mesh + "sequence_parallel = true\n"), settings_of(4));
+    CHECK(divided.memory.parameters == parts.memory.parameters);
+    // Of 256 tokens: one of the two hidden states that each of four blocks keeps, and the last norm's.
+    CHECK(parts.memory.activations - divided.memory.activations == 4 * 256 * (4 + 1) * 64 / 2);
+    // Gathered behind the last block, and its gradient before the first: half a sum each.
+    CHECK(divided.messages == parts.messages + 2);
+    const double bytes = 8 * 32 * 64 * 4;
+    CHECK(divided.asked().waits_ms == Approx(parts.asked().waits_ms + 2 * (0.01 + bytes / 2e6)));
+    const auto again = [&](const std::string& more) {
+        return plan_scale(job(mesh + more + "[train]\nrecompute = \"attention\"\n"), settings_of(4)).messages;
+    };
+    CHECK(again("sequence_parallel = true\n") == again("") + 2 + 2);  // half a sum of each of two layers
+}
+
 TEST_CASE("each stage has its layers, and all wait for what passes through them") {
     const std::string micro = "[train]\ngrad_accumulation_steps = 4\n";
     const auto whole = plan_scale(job(micro), settings_of(2));

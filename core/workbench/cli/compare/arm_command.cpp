@@ -8,7 +8,6 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/limits.h"
 #include "core/kernel/base/next_line.h"
-#include "core/kernel/config/trainable.h"
 #include "core/workbench/cli/answer_pipe.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/compare/compare_command.h"
@@ -67,15 +66,10 @@ Prepared prepare(const Json& message, const ArmPlace& place) {
     const auto purpose = !arm.inference()                   ? Purpose::as_configured
                          : prepared.generates && arm.cached ? Purpose::generation
                                                             : Purpose::inference;
-    prepared.job = plan_job(options, {.purpose = purpose, .restart = Restart::refused});
+    PlanOptions plan{.purpose = purpose, .restart = Restart::refused};
+    if (!arm.inference()) plan.place = distributed::Place{place.rank, place.ranks};
+    prepared.job = plan_job(options, plan);
     auto& job = *prepared.job;
-    const auto need_whole = [&](std::int64_t parts, const char* key, const char* what) {
-        if (parts > 1 && !arm.inference())
-            throw Failure(config::told_at(job.config, key) + "trainings that are compared have " + what +
-                          "; expected 1");
-    };
-    need_whole(job.config.mesh.tensor, "distributed.mesh.tensor", "whole layers");
-    need_whole(job.config.mesh.pipeline, "distributed.mesh.pipeline", "all layers on each rank");
     if (place.ranks > 1) {
         prepared.group = join_arm(place.rank, place.ranks, place.port, place.listening, job.config);
         arm.group = prepared.group.get();

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "core/kernel/base/child_process.h"
+#include "core/kernel/config/mesh_checks.h"
+#include "core/kernel/config/trainable.h"
 #include "core/kernel/machine/cpu_allocator.h"
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/cli/command.h"
@@ -61,8 +63,11 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
         // Before any arm runs: all arms then choose by the same times.
         machine::install_cpu_allocator(job.config.runtime.allocator);
         set_threads(job.config.runtime.threads);
+        if (purpose == Purpose::as_configured)
+            job.config.distributed.part = {0, job.config.mesh.tensor};  // what each rank runs
         const auto plan = model::make_plan(job.config, registry, host,
                                            auto_choice(job.config, registry, host, Missing::measure));
+        job.config.distributed.part = {};
         if (plan.ok()) {
             std::cerr << plan_warnings(plan);
             chosen = chosen_text(plan);
@@ -199,16 +204,32 @@ private:
                config.batch.layout != base.batch.layout;
     }
 
-    // A step of as many ranks has other samples than one of the base.
+    // A step of as many ranks has other samples than one of the base. Those that have a model together have
+    // the same samples.
     bool other_steps(const config::Config& config, std::int64_t ranks) const {
         const auto& base = checked_.config;
-        return config.batch.size * ranks != base.batch.size * base_ranks_ ||
-               config.batch.tokens * ranks != base.batch.tokens * base_ranks_ ||
+        const auto batches = ranks / config.mesh.tensor, base_batches = base_ranks_ / base.mesh.tensor;
+        return config.batch.size * batches != base.batch.size * base_batches ||
+               config.batch.tokens * batches != base.batch.tokens * base_batches ||
                config.train.grad_accumulation_steps != base.train.grad_accumulation_steps;
+    }
+
+    // Inference runs whole models, whatever trained them.
+    std::string mesh_problem_of(const compare::ArmSpec& arm, const config::Config& config) const {
+        if (request_.purpose != Purpose::as_configured) return "";
+        if (config.mesh.pipeline > 1)
+            return config::told_at(config, "distributed.mesh.pipeline") +
+                   "trainings that are compared have all layers on each rank; expected 1";
+        const auto problem = config::mesh_problem(config, arm.ranks);
+        return problem.empty() ? "" : problem + "; among the values of an arm ranks=N says how many";
     }
 
     // Processors among the ranks of an arm; what several ranks cannot do.
     std::string share_out(compare::ArmSpec& arm, const config::Config& config) {
+        if (auto problem = mesh_problem_of(arm, config); !problem.empty()) {
+            mistaken_ = true;
+            return problem;
+        }
         const auto told = config.runtime.threads;
         arm.threads = told > 0 ? told : std::max<std::int64_t>(1, host_.cores / arm.ranks);
         if (arm.ranks == 1) return "";

@@ -42,9 +42,9 @@ ArmServer::ArmServer(const config::Config& config, const resolver::Plan& plan, r
         reduced_ = reduced_ || (row.chosen && row.chosen->accuracy == Accuracy::reduced);
 }
 
-void ArmServer::export_inputs() {
+void ArmServer::export_inputs(const model::Parameters& parameters) {
     const auto& folder = options_.export_folder;
-    if (const auto error = model::save_weights(folder + "/weights", session_.config(), session_.parameters()))
+    if (const auto error = model::save_weights(folder + "/weights", session_.config(), parameters))
         throw std::runtime_error(*error);
     if (const auto error = write_shared_batches(folder + "/batches.safetensors", shared_batches()))
         throw std::runtime_error(*error);
@@ -64,12 +64,14 @@ Ready ArmServer::prepare() {
     ready.operation = options_.operation;
     ready.description = "switchyard";
     ready.dtype = std::string(name(session_.plan().precision().compute(OpClass::linear, "model")));
-    if (!options_.export_folder.empty()) export_inputs();
+    // Of ranks that have parts of a model all join in, and one writes.
+    const auto* const parts = session_.model_parts();
+    const auto whole = parts != nullptr ? parts->whole() : session_.parameters();
+    if (!options_.export_folder.empty()) export_inputs(whole);
     const auto exact = first();
     ready.loss = exact.loss;
     if (!options_.first_step_file.empty()) {
-        write_first_step(options_.first_step_file, session_.config(), session_.parameters(), exact.logits,
-                         exact.gradients);
+        write_first_step(options_.first_step_file, session_.config(), whole, exact.logits, exact.gradients);
         ready.first_step_written = true;
     }
     if (options_.amplification) ready.amplification = amplification(exact);

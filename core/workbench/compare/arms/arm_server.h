@@ -81,7 +81,7 @@ protected:
     bench::HostStopwatch clock_;
 
 private:
-    void export_inputs();
+    void export_inputs(const model::Parameters& parameters);
     void slow_down(double start_ms);
     Drift amplification(const First& exact);
 

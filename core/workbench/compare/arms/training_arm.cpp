@@ -81,12 +81,21 @@ ArmServer::First TrainingArm::first() {
         LossParams loss;
         loss.loss = session_.config().loss_kind();
         loss.ignore_index = session_.config().loss.ignore_index;
-        first.logits =
-            labelled_logits(session_.config(), session_.model().task(context, group.front(), loss));
+        auto* const parts = session_.model_parts();
+        context.ranks = parts != nullptr ? parts->tensor_ranks() : nullptr;
+        auto result = session_.model().task(context, group.front(), loss);
+        // Where ranks have the logits of some words each, the loss needs no others.
+        if (parts != nullptr && !result.logits.defined() && !session_.config().loss.projection)
+            result = {.loss = {},
+                      .logits = session_.model().logits(context, group.front()),
+                      .targets = group.front().labels.reshape({-1})};
+        first.logits = labelled_logits(session_.config(), result);
     }
-    if (options_.group != nullptr) first.logits = of_all_ranks(*options_.group, first.logits);
+    if (const auto* const mesh = session_.mesh(); mesh != nullptr && mesh->data() != nullptr)
+        first.logits = of_all_ranks(*mesh->data(), first.logits);
     first.loss = trainer_.accumulate(group);
     first.gradients = trainer_.unscaled_gradients();
+    if (const auto* const parts = session_.model_parts()) first.gradients = parts->whole(first.gradients);
     precision.end_step();
     trainer_.drop_gradients();
     trainer_.set_dropout(true);

@@ -37,7 +37,9 @@ void check_of_both(const Config& config, const std::string& key, std::vector<Mis
         key == tensor_key ? "models of which ranks have parts" : "models of which ranks have ranges";
     refuse(config.distributed.shard != Sharding::none, "distributed.shard",
            have + std::string(" are not divided once more"), "\"none\"");
-    refuse(config.lora.rank > 0, "lora.rank", have + std::string(" get no adapters"), "0");
+    // Of parts of layers there are parts of adapters.
+    refuse(config.lora.rank > 0 && key != tensor_key, "lora.rank", have + std::string(" get no adapters"),
+           "0");
     refuse(config.train.eval_answers > 0, "train.eval_answers", models + std::string(" do not generate"),
            "0");
 }

@@ -94,14 +94,19 @@ std::shared_ptr<const LowRank> Builder::low_rank(const LinearPlace& place, std::
     auto made = std::make_shared<LowRank>();
     made->scale = low_rank_scale(config_.lora);
     const auto make = [&](Linear& linear, const char* part, std::int64_t from, std::int64_t to,
-                          const Initial& initial) {
+                          const Initial& initial, const ParameterCut& cut) {
         auto its = place;
         its.name += part;
-        linear.weight = parameter(its.name + ".weight", {to, from}, initial);
-        attach(linear, its, from, to, false);
+        linear.weight = parameter(its.name + ".weight", {to, from}, initial, cut);
+        const auto own = cut.own_sizes({to, from});
+        attach(linear, its, own[1], own[0], false);
     };
-    make(made->a, ".lora_a", in, rank, {Initial::uniform, 1.0 / std::sqrt(static_cast<double>(in))});
-    make(made->b, ".lora_b", rank, out, {Initial::zeros});
+    // As the layer's own weight is: A takes in what the layer does, B gives what it gives.
+    const bool gives_part = place.cut.side == LinearCut::out, takes_part = place.cut.side == LinearCut::in;
+    make(made->a, ".lora_a", in, rank, {Initial::uniform, 1.0 / std::sqrt(static_cast<double>(in))},
+         takes_part ? cut(1, place.cut.blocks) : ParameterCut());
+    make(made->b, ".lora_b", rank, out, {Initial::zeros},
+         gives_part ? cut(0, place.cut.blocks) : ParameterCut());
     return made;
 }
 

@@ -14,6 +14,14 @@ bool is_low_rank(std::string_view parameter) {
     return parameter.ends_with(".lora_a.weight") || parameter.ends_with(".lora_b.weight");
 }
 
+bool has_partial_gradient(const Parameters& parameters, const std::string& parameter) {
+    if (!is_low_rank(parameter) || !parameters.find(parameter)->cut.whole()) return false;
+    const bool is_a = parameter.ends_with(".lora_a.weight");
+    const auto linear = parameter.substr(0, parameter.size() - std::string_view(".lora_a.weight").size());
+    const auto* const other = parameters.find(is_a ? low_rank_b(linear) : low_rank_a(linear));
+    return other != nullptr && !other->cut.whole();
+}
+
 std::vector<std::string> low_rank_problems(const config::Config& config,
                                            const std::vector<std::string>& linear_layers,
                                            const std::vector<std::string>& parameters) {

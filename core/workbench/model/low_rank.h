@@ -14,6 +14,9 @@ namespace switchyard::model {
 inline std::string low_rank_a(const std::string& linear) { return linear + ".lora_a.weight"; }
 inline std::string low_rank_b(const std::string& linear) { return linear + ".lora_b.weight"; }
 bool is_low_rank(std::string_view parameter);
+// Where ranks have a part of one of an adapter's two, each makes a part of the gradient of the other, which
+// all have; the gradient is the sum of theirs.
+bool has_partial_gradient(const Parameters& parameters, const std::string& parameter);
 
 // What an adapter adds is multiplied by this.
 inline double low_rank_scale(const config::LoraConfig& lora) {

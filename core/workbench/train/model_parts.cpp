@@ -9,6 +9,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 
+#include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/outline.h"
 #include "core/workbench/model/pipeline_stage.h"
 #include "core/workbench/train/gathered_entries.h"
@@ -83,6 +84,15 @@ auto ModelParts::watched(const Together& together) {
     } catch (const distributed::RankLost&) {
         lost_ = true;
         throw;
+    }
+}
+
+void ModelParts::sum_partial_gradients() {
+    if (config_.lora.rank == 0 || mesh_.tensor() == nullptr) return;
+    const at::NoGradGuard no_grad;
+    for (const auto& parameter : parameters_.all()) {
+        auto gradient = parameter.value.grad();
+        if (gradient.defined() && model::has_partial_gradient(parameters_, parameter.name)) sum(gradient);
     }
 }
 

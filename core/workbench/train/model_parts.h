@@ -56,6 +56,10 @@ public:
     std::int64_t stepper(const std::string& parameter) const { return steppers_.at(parameter); }
     bool steps(const std::string& parameter) const;
 
+    // On all ranks, after a step's last backward: the gradients of what all have and each makes a part of
+    // (low_rank.h) become their sums.
+    void sum_partial_gradients();
+
     // On all ranks: all parameters, whole, as copies, on those that keep them; the others get none.
     model::Parameters whole(bool keep = true) const;
     // On all ranks: the same of what stands beside each parameter of this rank, in its order, such as

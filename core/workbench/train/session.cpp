@@ -164,8 +164,10 @@ void Session::load_adapter() {
     const auto& lora = config_.lora;
     if (lora.rank == 0 || lora.from.empty()) return;
     try {
-        const auto problems = model::load_adapter(lora.from, config_, parameters_);
+        const auto whole = model_parts_ ? model_parts_->whole() : parameters_;
+        const auto problems = model::load_adapter(lora.from, config_, whole);
         if (!problems.empty()) throw InputError(problems);
+        if (model_parts_) model_parts_->take(whole);
     } catch (const base::InputError& error) {
         throw InputError({config::told_at(config_, "lora.from") + error.what()});
     }

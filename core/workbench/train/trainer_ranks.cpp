@@ -44,6 +44,7 @@ void Trainer::backward(const std::function<void()>& run, bool last) {
     if (!ranks_) return run();
     try {
         ranks_->backward(run, last);
+        if (last && parts_.model_parts != nullptr) parts_.model_parts->sum_partial_gradients();
     } catch (const std::exception& error) {
         if (parts_.model_parts != nullptr && parts_.model_parts->lost())
             throw distributed::RankLost(error.what());

@@ -44,6 +44,17 @@ TEST_CASE("launched ranks with half of each layer train, evaluate and leave what
         return fs::file_size(fs::path(job.run_folder(name)) / "model/model.safetensors");
     };
     CHECK(size("parts") == size("alone"));
+
+    // And so are adapters.
+    const auto adapting = with(sets, {"lora.rank=2", "train.weights=" + job.run_folder("alone") + "/model"});
+    train_on(1, job, "adapted", adapting);
+    train_on(2, job, "adapted_parts", with(adapting, tensor(2)));
+    check_losses(step_losses(job.run_folder("adapted_parts")), step_losses(job.run_folder("adapted")), 1e-5);
+    const auto adapter = [&](const std::string& name) {
+        return fs::file_size(fs::path(job.run_folder(name)) / "adapter/adapter_model.safetensors");
+    };
+    CHECK(adapter("adapted_parts") == adapter("adapted"));
+    CHECK(size("adapted_parts") == size("alone"));
 }
 
 TEST_CASE("ranks with parts of layers drop the same hidden values where LibTorch's generator says which") {
@@ -115,7 +126,6 @@ TEST_CASE("a mesh that cannot be is told once, with exit code 2") {
                   {8, tensor(8), "4 heads (model.heads) cannot be divided by 8 ranks"},
                   {2, with(tensor(2), {"model.intermediate_size=63"}), "63 values of a feed-forward"},
                   {2, with(tensor(2), {"distributed.shard=optimizer"}), "distributed.shard"},
-                  {2, with(tensor(2), {"lora.rank=2"}), "lora.rank"},
                   {2, {"distributed.sequence_parallel=true"}, "distributed.mesh.tensor above 1"},
               });
 }

@@ -284,6 +284,20 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("adapters of layers of which ranks have parts learn what they learn in one process") {
+    const Sets everywhere{"lora.rank=2", "lora.targets=[\"*\"]"};
+    auto llama = as_llama;
+    llama.insert(llama.end(), everywhere.begin(), everywhere.end());
+    check_all({{"gpt", "causal_lm", 2, everywhere, 2},
+               {"gpt", "causal_lm", 2, llama, 2},
+               {"t5", "seq2seq", 4, {"lora.rank=2", "train.recompute=layers"}, 2, 1, true},
+               {"bert",
+                "classification",
+                2,
+                {"lora.rank=3", "optimizer.algorithm=lamb", "optimizer.backend=naive"},
+                2}});
+}
+
 TEST_CASE("the loss of words of which ranks have parts is that of all words") {
     const Sets smooth{"loss.label_smoothing=0.1", "loss.z_loss=0.001"};
     const auto with_loss = [&](const std::string& backend, Sets more) {

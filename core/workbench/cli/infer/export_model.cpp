@@ -116,13 +116,14 @@ base::FileError copy_label_scale(const train::RunDirectory& run, const std::stri
     return base::write_file_atomically(train::RunDirectory(folder).label_scale(), *text);
 }
 
-base::FileError export_adapter(train::Session& session, const train::RunDirectory& run) {
+base::FileError export_adapter(train::Session& session, const train::RunDirectory& run,
+                               const model::Parameters& whole) {
     const auto& config = session.config();
     std::vector<std::string> trained;
     for (const auto& parameter : session.parameters().all())
         if (parameter.value.requires_grad() && !model::is_low_rank(parameter.name))
             trained.push_back(parameter.name);
-    return model::save_adapter(run.adapter(), config, session.parameters(), trained, config.train.weights);
+    return model::save_adapter(run.adapter(), config, whole, trained, config.train.weights);
 }
 
 void write_files(const std::string& folder, const std::vector<data::TokenizerFile>& files) {
@@ -173,11 +174,10 @@ base::FileError export_model(train::Session& session, const train::RunDirectory&
                              const train::EvalResult& eval, const model::Parameters* all) {
     const auto folder = run.file("model");
     const auto& config = session.config();
+    const auto& whole = all != nullptr ? *all : session.parameters();
     const bool adapted = config.lora.rank > 0;
-    if (auto error = adapted ? export_adapter(session, run) : std::nullopt) return error;
-    const auto& parameters = adapted          ? model::merged(config.lora, session.parameters())
-                             : all != nullptr ? *all
-                                              : session.parameters();
+    if (auto error = adapted ? export_adapter(session, run, whole) : std::nullopt) return error;
+    const auto& parameters = adapted ? model::merged(config.lora, whole) : whole;
     if (auto error = model::save_weights(folder, config, parameters, special_tokens(session))) return error;
     for (const auto& file : tokenizer_files(session))
         if (auto error = base::write_file_atomically(folder + "/" + file.name, file.bytes)) return error;

@@ -25,23 +25,12 @@ void check_division(const Config& config, std::vector<Mistake>& mistakes) {
     divides(model.intermediate_size, "model.intermediate_size", "values of a feed-forward");
 }
 
-// What neither parts of layers nor ranges of them go with.
-void check_of_both(const Config& config, const std::string& key, std::vector<Mistake>& mistakes) {
-    const auto refuse = [&](bool bad, const std::string& other, const std::string& message,
-                            const std::string& expected) {
-        if (bad) mistakes.push_back({{other, key}, message, expected + ", or " + key + " = 1"});
-    };
-    const auto have =
+void check_shard(const Config& config, const std::string& key, std::vector<Mistake>& mistakes) {
+    if (config.distributed.shard == Sharding::none) return;
+    const std::string have =
         key == tensor_key ? "layers of which ranks have parts" : "layers that ranks have ranges of";
-    const auto models =
-        key == tensor_key ? "models of which ranks have parts" : "models of which ranks have ranges";
-    refuse(config.distributed.shard != Sharding::none, "distributed.shard",
-           have + std::string(" are not divided once more"), "\"none\"");
-    // Of parts of layers there are parts of adapters.
-    refuse(config.lora.rank > 0 && key != tensor_key, "lora.rank", have + std::string(" get no adapters"),
-           "0");
-    refuse(config.train.eval_answers > 0, "train.eval_answers", models + std::string(" do not generate"),
-           "0");
+    mistakes.push_back(
+        {{"distributed.shard", key}, have + " are not divided once more", "\"none\", or " + key + " = 1"});
 }
 
 void check_pipeline(const Config& config, std::vector<Mistake>& mistakes) {
@@ -52,11 +41,16 @@ void check_pipeline(const Config& config, std::vector<Mistake>& mistakes) {
                             std::to_string(layers) + " layers cannot be given to " + std::to_string(stages) +
                                 " ranks, each of which needs one",
                             "at most " + std::to_string(layers)});
-    check_of_both(config, pipeline_key, mistakes);
-    if (config.train.cuda_graph)
-        mistakes.push_back({{"train.cuda_graph", pipeline_key},
-                            "steps of several ranks are not captured",
-                            "false, or " + pipeline_key + " = 1"});
+    check_shard(config, pipeline_key, mistakes);
+    const auto refuse = [&](bool bad, const std::string& other, const std::string& message,
+                            const std::string& expected) {
+        if (bad)
+            mistakes.push_back({{other, pipeline_key}, message, expected + ", or " + pipeline_key + " = 1"});
+    };
+    refuse(config.lora.rank > 0, "lora.rank", "layers that ranks have ranges of get no adapters", "0");
+    refuse(config.train.eval_answers > 0, "train.eval_answers",
+           "models of which ranks have ranges do not generate", "0");
+    refuse(config.train.cuda_graph, "train.cuda_graph", "steps of several ranks are not captured", "false");
 }
 
 }  // namespace
@@ -76,7 +70,7 @@ std::vector<Mistake> mesh_mistakes(const Config& config) {
             {{"loss.function", tensor_key},
              "a loss of a plugin's own takes all words of a row, of which ranks have parts here",
              "\"auto\", or " + tensor_key + " = 1"});
-    if (config.mesh.pipeline == 1) check_of_both(config, tensor_key, mistakes);
+    if (config.mesh.pipeline == 1) check_shard(config, tensor_key, mistakes);
     return mistakes;
 }
 

@@ -22,13 +22,18 @@ std::string answers_problem(const train::Session& session, const std::vector<dat
 }
 
 std::optional<score::Metrics> score_answers(
-    const train::Session& session, const std::vector<data::TextPair>& pairs,
+    train::Session& session, const std::vector<data::TextPair>& pairs,
     const std::function<void(std::int64_t done, std::int64_t total)>& progress,
-    const std::function<bool()>& stop) {
+    const std::function<bool()>& stop_asked) {
     infer::GenerateOptions greedy;
     greedy.sampling.temperature = 0.0;
+    infer::RowsOptions with;
+    auto* const parts = session.model_parts();
+    if (parts != nullptr) with.ranks = parts->tensor_ranks();
+    // One that ended alone would leave the others waiting for it.
+    const auto stop = parts != nullptr ? std::function<bool()>() : stop_asked;
     const auto rows =
-        infer::make_rows(session.config(), session.plan(), session.model(), session.tokenizer());
+        infer::make_rows(session.config(), session.plan(), session.model(), session.tokenizer(), with);
     infer::Generator generator(session.config(), session.tokenizer(), *rows, greedy, {stop, {}});
     score::Bleu bleu;
     score::Chrf chrf;

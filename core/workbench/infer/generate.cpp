@@ -174,9 +174,9 @@ std::unique_ptr<GrowingRows> make_rows(const config::Config& config, const model
                                        const model::Model& model, const data::Tokenizer& tokenizer,
                                        const RowsOptions& options) {
     const auto has = [&](Phase phase) { return std::ranges::count(config.run.phases, phase) > 0; };
-    if (options.cached && has(Phase::prefill) && has(Phase::decode))
+    if (options.cached && options.ranks == nullptr && has(Phase::prefill) && has(Phase::decode))
         return std::make_unique<SteppedRows>(config, plan, model, options.length);
-    return std::make_unique<WholeRows>(config, plan, model, tokenizer.filling());
+    return std::make_unique<WholeRows>(config, plan, model, tokenizer.filling(), options.ranks);
 }
 
 Generator::Generator(const config::Config& config, const data::Tokenizer& tokenizer, GrowingRows& rows,

@@ -60,6 +60,8 @@ Beginning beginning_of(const config::Config& config, const data::Tokenizer& toke
 struct RowsOptions {
     bool cached = true;       // what was computed of earlier tokens is kept
     std::int64_t length = 0;  // most tokens of a row, which memory is taken for; 0: batch.max_length
+    // That have a part of each layer, and begin and grow the same rows; only without a cache.
+    model::TensorRanks* ranks = nullptr;
 };
 
 // Rows of the configured model. Without a cache, or where the plan has no phases prefill and decode, the

@@ -13,8 +13,8 @@
 namespace switchyard::infer {
 
 WholeRows::WholeRows(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
-                     std::int64_t filling)
-    : plan_(plan), model_(model), device_(to_device_type(config.run.device)) {
+                     std::int64_t filling, model::TensorRanks* ranks)
+    : plan_(plan), model_(model), ranks_(ranks), device_(to_device_type(config.run.device)) {
     params_.max_length = config.batch.max_length;
     params_.pad_id = filling;
     params_.pad_multiple = config.batch.pad_multiple;
@@ -76,6 +76,7 @@ at::Tensor WholeRows::last_logits(std::int64_t count) const {
     if (device_ != c10::DeviceType::CPU) runtime::move_batch(batch, device_);
     model::ForwardContext context;
     context.phase = Phase::eval;
+    context.ranks = ranks_;
     const auto all = model_.logits(context, batch);
     const bool packed = params_.layout == Layout::packed;
     const auto width = model_.output_side(batch).ids.size(-1);

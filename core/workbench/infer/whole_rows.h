@@ -13,10 +13,11 @@ namespace switchyard::infer {
 class WholeRows final : public GrowingRows {
 public:
     // Uses the plan's phase eval and the layout of batches that the configuration has. `filling`: what
-    // shorter rows are filled up with. The plan and the model outlive it; weights must not change while it
+    // shorter rows are filled up with. `ranks`: that have a part of each layer and do the same, or nullptr.
+    // The plan and the model outlive it; weights must not change while it
     // lives.
     WholeRows(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
-              std::int64_t filling);
+              std::int64_t filling, model::TensorRanks* ranks = nullptr);
     ~WholeRows() override;
 
     at::Tensor begin(const std::vector<Beginning>& rows) override;
@@ -30,6 +31,7 @@ private:
 
     const model::BoundPlan& plan_;
     const model::Model& model_;
+    model::TensorRanks* ranks_;
     c10::DeviceType device_;
     LoaderParams params_;
     std::vector<Beginning> rows_;

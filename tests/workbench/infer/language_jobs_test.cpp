@@ -195,6 +195,23 @@ TEST_CASE("a training that answers texts scores them as evaluate does, and keeps
     CHECK(step_losses(job.file("run")) == step_losses(job.file("without")));
 }
 
+TEST_CASE("ranks that have parts of each layer answer together what the whole model answers") {
+    const LanguageJob job;
+    Words words{"launch", "-n", "2", "train", job.file("t5.toml"), "--run", job.file("parts")};
+    for (const std::string set : {"train.steps=40", "train.eval_every=20", "train.eval_answers=10",
+                                  "distributed.mesh.tensor=2", "distributed.sequence_parallel=true"})
+        words.insert(words.end(), {"--set", set});
+    const auto outcome = run(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    const auto whole = run_json(
+        {"evaluate", job.file("parts"), job.file("a.en"), "--targets", job.file("a.de"), "--bleu"}, 0);
+    const auto metrics = job.summary("parts")["eval"]["metrics"];
+    CHECK(metrics["chrf"] == whole["chrf"]);
+    CHECK(metrics["bleu"] == whole["bleu"]);
+    CHECK(metrics["chrf"].get<double>() > 0.0);
+}
+
 TEST_CASE("texts that nobody can answer are told before the training, or left out") {
     const LanguageJob job;
     const auto refused = [&](const Words& sets, const Words& parts) {

@@ -2,14 +2,17 @@
 // bits of a training that nothing disturbed. A moment is processor time that the rank has used, so that it
 // falls anywhere between its start and its end, however busy the machine is. SWITCHYARD_RANK_KILLS says
 // how many kills there are; 3, unless it is set. SWITCHYARD_RANK_KILLS_SEED draws those of an earlier run
-// again.
+// again. SWITCHYARD_RANK_KILLS_SET has values of the configuration, with a space between: how the ranks share
+// the training.
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -24,8 +27,14 @@ namespace {
 using Nanoseconds = std::int64_t;
 using Times = std::array<Nanoseconds, 2>;
 
-const Words saving{"train.steps=10", "train.checkpoint_every=1", "train.keep_last=20",
-                   "distributed.timeout=20"};
+Words saving() {
+    Words sets{"train.steps=10", "train.checkpoint_every=1", "train.keep_last=20", "distributed.timeout=20"};
+    if (const char* const more = std::getenv("SWITCHYARD_RANK_KILLS_SET")) {
+        std::istringstream words(more);
+        for (std::string one; words >> one;) sets.push_back(one);
+    }
+    return sets;
+}
 
 // Of the thread that computes; 0: the process is gone.
 Nanoseconds processor_time(pid_t process) {
@@ -47,7 +56,7 @@ std::vector<pid_t> both_ranks(Started& launcher) {
 
 // What each rank needs from its start to its end.
 Times train_undisturbed(const TinyJob& job, const std::string& run) {
-    Started launcher(launched(job.train(run, saving), 2));
+    Started launcher(launched(job.train(run, saving()), 2));
     Times used{};
     const auto ranks = both_ranks(launcher);
     REQUIRE(ranks.size() == 2);
@@ -96,7 +105,7 @@ TEST_CASE("ranks that are killed at drawn moments end as those that were not") {
                      << " % of its processor time, " << (restarts ? "--restarts" : "--resume auto"));
         fs::remove_all(folder);
         Started launcher(
-            launched(job.train("run", saving), 2, restarts ? Words{"--restarts", "2"} : Words()));
+            launched(job.train("run", saving()), 2, restarts ? Words{"--restarts", "2"} : Words()));
         const auto ranks = both_ranks(launcher);
         REQUIRE(ranks.size() == 2);
         const bool killed = kill_at(launcher, ranks, kill, needed);
@@ -107,7 +116,7 @@ TEST_CASE("ranks that are killed at drawn moments end as those that were not") {
             CHECK(outcome.code == 1);
             CHECK_THAT(outcome.err,
                        contains("error: rank " + std::to_string(kill.rank) + " of 2 was killed"));
-            outcome = switchyard::test::run(launched(job.train("run", saving, {"--resume", "auto"}), 2));
+            outcome = switchyard::test::run(launched(job.train("run", saving(), {"--resume", "auto"}), 2));
         }
         INFO(outcome.err);
         REQUIRE(outcome.code == 0);

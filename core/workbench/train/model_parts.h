@@ -51,8 +51,8 @@ public:
     // How ranks have parts of it; nullptr: it is whole on all.
     const model::ParameterCut* cut_of(const std::string& parameter) const;
     bool steps_wholes() const { return steps_wholes_; }
-    // With steps_wholes(), of the ranks that have the parts of one that is cut: who steps it, and whether this
-    // rank does.
+    // With steps_wholes(), of the ranks that have the parts of one that is cut: who steps it, and whether
+    // this rank does.
     std::int64_t stepper(const std::string& parameter) const { return steppers_.at(parameter); }
     bool steps(const std::string& parameter) const;
 

@@ -71,10 +71,9 @@ TEST_CASE("an arm whose ranks have parts of each layer computes what one process
         const auto& parts = json["arms"][arm];
         INFO(parts["name"] << parts["reason"]);
         REQUIRE(parts["status"] == "ok");
-        for (const char* what : {"loss", "output", "gradient"}) {
-            CHECK(parts["drift"][what].get<double>() > 0.0);
+        for (const char* what : {"loss", "output", "gradient"})
             CHECK(parts["drift"][what].get<double>() < 1e-5);
-        }
+        CHECK(parts["drift"]["gradient"].get<double>() > 0.0);  // sums in another order
         for (std::size_t step = 0; step < one["losses"].size(); ++step)
             CHECK(parts["losses"][step].get<double>() ==
                   Approx(one["losses"][step].get<double>()).epsilon(1e-4));

@@ -1,8 +1,20 @@
 #include "core/workbench/report/html_table.h"
 
+#include <string_view>
+
 #include "core/workbench/report/html_text.h"
 
 namespace switchyard::report {
+namespace {
+
+// "[95 %]" stays on one line.
+std::string unbroken(std::string title) {
+    constexpr std::string_view sign = " %]";
+    if (const auto at = title.find(sign); at != std::string::npos) title.replace(at, 1, "\u00a0");
+    return title;
+}
+
+}  // namespace
 
 HtmlTable::HtmlTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
@@ -22,7 +34,7 @@ std::string HtmlTable::html() const {
     std::string head;
     for (const auto& column : columns_) {
         head += "<th scope=\"col\"" + std::string(column.number ? " class=\"number\"" : "") + ">" +
-                escape(column.title) + "</th>";
+                escape(unbroken(column.title)) + "</th>";
     }
     return "<table class=\"cards\">\n<thead><tr>" + head + "</tr></thead>\n<tbody>\n" + rows_ +
            "</tbody>\n</table>\n";

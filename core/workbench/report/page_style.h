@@ -70,6 +70,7 @@ th:last-child, td:last-child { padding-right: 0; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td .why { display: block; color: var(--muted); font-size: .93em; overflow-wrap: anywhere; }
 thead th, .whole { white-space: nowrap; }
+.cards thead th { white-space: normal; vertical-align: bottom; }
 .scroll { overflow-x: auto; }
 .scroll:focus-visible { outline: 2px solid var(--a); }
 .matrix { width: auto; }
@@ -118,6 +119,7 @@ footer { margin-top: 40px; color: var(--muted); font-size: .82rem; }
   table.cards td.empty { display: none; }
 }
 @media (min-width: 981px) {
+  .cards td .why { min-width: 15em; }
   .scroll > .cards td > div { min-width: 6.5em; }
   .scroll > .cards td.number > div { min-width: 0; }
   .scroll > .cards td:first-child > div { min-width: 15em; }

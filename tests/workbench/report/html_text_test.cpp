@@ -70,6 +70,10 @@ TEST_CASE("a cell carries the title of its column, for the card that it becomes"
     CHECK_THAT(table.html(), contains("<td class=\"number empty\" data-label=\"n\"><div></div></td>"));
 }
 
+TEST_CASE("the title of a column may be broken, but not within the share of an interval") {
+    CHECK_THAT(HtmlTable({{"ms a step [95 %]", true}}).html(), contains("ms a step [95\u00a0%]</th>"));
+}
+
 TEST_CASE("a key may be broken behind its dots and underscores, and nowhere else") {
     CHECK(breakable("batch.max_length") == "batch.\u200bmax_\u200blength");
     CHECK(breakable("ms a step [95 %]") == "ms a step [95 %]");

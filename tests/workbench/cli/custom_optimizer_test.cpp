@@ -111,10 +111,13 @@ TEST_CASE("an algorithm that nobody brings is told with its key, the nearest and
 
 TEST_CASE("what a custom algorithm cannot be used for is refused by its key") {
     const TinyJob job;
-    const auto cut = run(job.words("plan", with(own, {"distributed.mesh.tensor=2"})), with_example());
+    auto words = job.train("cut", with(own, {"distributed.mesh.tensor=2", "model.heads=4"}));
+    words.insert(words.begin(), {"launch", "-n", "2"});
+    const auto cut = run(words, with_example());
     INFO(cut.err);
     CHECK(cut.code == 2);
-    CHECK_THAT(cut.err, contains("optimizer.algorithm") && contains("custom:adafactor"));
+    CHECK_THAT(cut.err, contains("distributed.mesh.tensor") &&
+                            contains("adafactor/adafactor steps whole models only; expected 1"));
     const auto bench = run({"bench", "optimizer", "--algorithm", "custom"}, with_example());
     CHECK(bench.code == 2);
     CHECK_THAT(bench.err, contains("--algorithm custom: expected one of adamw"));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include <switchyard/interfaces/optimizer.h>
@@ -30,13 +31,20 @@ public:
     void hand_out(std::vector<ParameterGroup>& groups);
 
 private:
+    // In own_.
+    struct Place {
+        std::size_t group = 0, parameter = 0;
+    };
+
     template <class Visit>
-    void for_each_cut(const std::vector<ParameterGroup>& groups, const Visit& visit);
+    void for_each(const std::vector<ParameterGroup>& groups, const Visit& visit);
 
     const ModelParts& model_;
     std::vector<ParameterGroup> own_;
     std::vector<ParameterPart> places_;  // of its parameters
     std::vector<std::size_t> group_of_;  // of each of own_ in the model's groups
+    // Of each parameter of the model's groups, in their order; none: another rank steps it.
+    std::vector<std::optional<Place>> own_of_;
 };
 
 }  // namespace switchyard::train

@@ -14,8 +14,6 @@ std::vector<std::int64_t> times(std::vector<std::int64_t> rows, std::int64_t wid
     return rows;
 }
 
-at::Tensor flat(const at::Tensor& x) { return x.contiguous().view({-1}); }
-
 }  // namespace
 
 TokenShare::TokenShare(TensorRanks* ranks, const config::LayerPart& part, at::IntArrayRef sizes)
@@ -34,47 +32,41 @@ at::Tensor TokenShare::narrowed(const at::Tensor& hidden) const {
 
 at::Tensor TokenShare::gather(const at::Tensor& own) const {
     const auto whole = at::empty(sizes_, own.options());
-    ranks_->gather_pieces(flat(own), whole.view({-1}), times(rows_, width()));
+    ranks_->gather_pieces(own.contiguous().view({-1}), whole.view({-1}), times(rows_, width()));
     return whole;
 }
 
 at::Tensor TokenShare::sum(const at::Tensor& hidden) const {
-    const auto used_up = flat(hidden.clone(at::MemoryFormat::Contiguous));  // others may hold what came
+    const auto used_up = hidden.clone(at::MemoryFormat::Contiguous);  // others may hold what came
     const auto own = at::empty({count_, width()}, hidden.options());
-    ranks_->sum_pieces(used_up, own.view({-1}), times(rows_, width()));
+    ranks_->sum_pieces(used_up.view({-1}), own.view({-1}), times(rows_, width()));
     return own;
+}
+
+at::Tensor TokenShare::made(const char* name, const at::Tensor& x, Make forward, Make backward) const {
+    return runtime::with_gradient(
+        name, x, [&](const at::Tensor& value) { return (this->*forward)(value); },
+        [share = *this, backward](const at::Tensor& gradient) { return (share.*backward)(gradient); });
 }
 
 at::Tensor TokenShare::own(const at::Tensor& hidden) const {
     if (all()) return hidden;
-    const auto share = *this;
-    return runtime::with_gradient(
-        "Switchyard[own tokens]", hidden, [&](const at::Tensor& x) { return narrowed(x); },
-        [share](const at::Tensor& gradient) { return share.gather(gradient); });
+    return made("Switchyard[own tokens]", hidden, &TokenShare::narrowed, &TokenShare::gather);
 }
 
 at::Tensor TokenShare::gathered(const at::Tensor& own) const {
     if (all()) return own;
-    const auto share = *this;
-    return runtime::with_gradient(
-        "Switchyard[gathered tokens]", own, [&](const at::Tensor& x) { return gather(x); },
-        [share](const at::Tensor& gradient) { return share.narrowed(gradient); });
+    return made("Switchyard[gathered tokens]", own, &TokenShare::gather, &TokenShare::narrowed);
 }
 
 at::Tensor TokenShare::into_parts(const at::Tensor& own) const {
     if (all()) return model::into_parts(own, ranks_);
-    const auto share = *this;
-    return runtime::with_gradient(
-        "Switchyard[tokens into parts]", own, [&](const at::Tensor& x) { return gather(x); },
-        [share](const at::Tensor& gradient) { return share.sum(gradient); });
+    return made("Switchyard[tokens into parts]", own, &TokenShare::gather, &TokenShare::sum);
 }
 
 at::Tensor TokenShare::out_of_parts(const at::Tensor& x) const {
     if (all()) return model::out_of_parts(x, ranks_);
-    const auto share = *this;
-    return runtime::with_gradient(
-        "Switchyard[tokens out of parts]", x, [&](const at::Tensor& parts) { return sum(parts); },
-        [share](const at::Tensor& gradient) { return share.gather(gradient); });
+    return made("Switchyard[tokens out of parts]", x, &TokenShare::sum, &TokenShare::gather);
 }
 
 at::Tensor TokenShare::parameter(const at::Tensor& vector) const {

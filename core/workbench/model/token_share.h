@@ -38,6 +38,9 @@ public:
     at::Tensor dropped(const at::Tensor& own, const Dropout& dropout, const Tokens& tokens) const;
 
 private:
+    using Make = at::Tensor (TokenShare::*)(const at::Tensor&) const;
+    // forward(x), whose gradient is backward(that of the result).
+    at::Tensor made(const char* name, const at::Tensor& x, Make forward, Make backward) const;
     std::int64_t width() const { return sizes_.back(); }
     at::Tensor narrowed(const at::Tensor& hidden) const;
     at::Tensor gather(const at::Tensor& own) const;

@@ -26,6 +26,7 @@
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
 #include "core/workbench/cli/runtime_setup.h"
+#include "core/workbench/cli/temporary_folder.h"
 #include "core/workbench/cli/train/run_name.h"
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/inference/inference_experiment.h"
@@ -209,7 +210,7 @@ private:
     compare::Operation operation_;
     std::vector<compare::Workload> workloads_;
     CheckedArms checked_;
-    ArmFolder folder_;
+    TemporaryFolder folder_;
     std::unique_ptr<InferenceMessages> messages_;
 };
 

@@ -21,6 +21,7 @@
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
+#include "core/workbench/cli/temporary_folder.h"
 #include "core/workbench/compare/experiment/arm_list.h"
 #include "core/workbench/compare/experiment/experiment.h"
 #include "core/workbench/train/stop_signal.h"
@@ -266,7 +267,7 @@ private:
     std::vector<SlotDifference> differences_;
     CheckedArms checked_;
     compare::Comparison comparison_;
-    ArmFolder folder_;
+    TemporaryFolder folder_;
     compare::ArmGuard guard_;
 };
 

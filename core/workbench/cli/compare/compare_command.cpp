@@ -23,6 +23,7 @@
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
+#include "core/workbench/cli/temporary_folder.h"
 #include "core/workbench/compare/experiment/arm_keys.h"
 #include "core/workbench/compare/experiment/baseline.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
@@ -319,7 +320,7 @@ private:
     train::StopSignal stop_;
     HostInfo host_;
     CheckedArms checked_;
-    ArmFolder folder_;
+    TemporaryFolder folder_;
     compare::ArmGuard guard_;
     std::unique_ptr<ArmMessages> messages_;
 };

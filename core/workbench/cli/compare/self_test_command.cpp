@@ -1,7 +1,6 @@
 // switchyard compare self-test: whether the statistics of comparisons hold what docs/compare.md promises.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "core/kernel/machine/program_paths.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/option_checks.h"
+#include "core/workbench/cli/temporary_folder.h"
 #include "core/workbench/compare/experiment/read_comparison.h"
 #include "core/workbench/compare/experiment/self_test.h"
 
@@ -60,26 +60,13 @@ compare::RecordedComparison compared(const SelfTestOptions& options, int number,
     return compare::read_comparison(result);
 }
 
-// A folder of this process's own, gone with it.
-struct ResultFolder {
-    std::filesystem::path path =
-        std::filesystem::temp_directory_path() / ("switchyard-self-test-" + std::to_string(::getpid()));
-    ResultFolder() { std::filesystem::create_directory(path); }
-    ~ResultFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path, ignored);
-    }
-    ResultFolder(const ResultFolder&) = delete;
-    ResultFolder& operator=(const ResultFolder&) = delete;
-};
-
 std::vector<compare::SelfTestRow> made(const SelfTestOptions& options) {
     if (!options.recorded.empty()) throw Failure("--live: makes comparisons; RESULT is one that was made");
-    const ResultFolder folder;
+    const TemporaryFolder folder;
     std::vector<compare::Comparison> comparisons;
     std::string host;
     for (int number = 0; number < options.comparisons; ++number) {
-        auto read = compared(options, number, (folder.path / "result.json").string());
+        auto read = compared(options, number, folder.path() + "/result.json");
         comparisons.push_back(std::move(read.comparison));
         host = std::move(read.host);
         std::cerr << "comparison " << number + 1 << " of " << options.comparisons << " is made\n";

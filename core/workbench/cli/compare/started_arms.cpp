@@ -1,27 +1,10 @@
 #include "core/workbench/cli/compare/started_arms.h"
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "core/kernel/base/child_process.h"
 #include "core/kernel/machine/program_paths.h"
-#include "core/workbench/cli/command.h"
 #include "core/workbench/compare/arms/arm_process.h"
 
 namespace switchyard::cli {
-
-ArmFolder::ArmFolder() {
-    auto pattern = (std::filesystem::temp_directory_path() / "switchyard-compare-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-        throw Failure("cannot create a folder in " + std::filesystem::temp_directory_path().string(),
-                      Exit::run_failed);
-    path_ = pattern;
-}
-
-ArmFolder::~ArmFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-}
 
 std::unique_ptr<compare::ArmClient> start_arm(const compare::ArmSpec& arm, compare::ArmGuard& guard,
                                               const std::function<bool()>& stop, std::string& error) {

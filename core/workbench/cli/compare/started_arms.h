@@ -1,4 +1,4 @@
-// Arms of a comparison as processes, and the folder that they share.
+// Arms of a comparison as processes.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,7 @@
 
 namespace switchyard::cli {
 
-// A folder of one comparison's own, gone with it.
-class ArmFolder {
-public:
-    ArmFolder();  // throws Failure where it cannot be made
-    ~ArmFolder();
-    ArmFolder(const ArmFolder&) = delete;
-    ArmFolder& operator=(const ArmFolder&) = delete;
-    const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
-};
-
-// One of them; nullptr where it cannot be, `error` says why.
+// One arm; nullptr where it cannot be, `error` says why.
 std::unique_ptr<compare::ArmClient> start_arm(const compare::ArmSpec& arm, compare::ArmGuard& guard,
                                               const std::function<bool()>& stop, std::string& error);
 

@@ -9,6 +9,7 @@
 #include <switchyard/interfaces/host_info.h>
 #include "core/workbench/cli/compare/started_arms.h"
 #include "core/workbench/cli/job/job.h"
+#include "core/workbench/cli/temporary_folder.h"
 #include "core/workbench/compare/fit/fit.h"
 
 namespace CLI {
@@ -48,7 +49,7 @@ private:
     std::int64_t memory_ = 0;
     bool any_fits_ = false;
     std::function<bool()> stop_;
-    ArmFolder folder_;
+    TemporaryFolder folder_;
     compare::ArmGuard guard_;
 };
 

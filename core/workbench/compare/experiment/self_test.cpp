@@ -53,7 +53,6 @@ void count(VerdictShares& shares, bench::SpeedVerdict verdict, double one) {
     }
 }
 
-// `draw`: a comparison in which the arm takes so many times as long.
 // Where every arm of every comparison counts once.
 class Tally {
 public:
@@ -78,6 +77,7 @@ private:
     std::vector<double> widths_;
 };
 
+// `draw`: a comparison in which the arm takes so many times as long.
 SelfTestRow replayed(const std::string& name, const SelfTestSettings& settings,
                      const std::function<SimulatedBlocks(double factor)>& draw) {
     Tally tally(name, static_cast<std::size_t>(settings.replays));

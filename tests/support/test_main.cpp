@@ -36,29 +36,19 @@ void record(const std::string& event, const std::string& name, const std::string
     file << event << '\t' << one_line(name) << (detail.empty() ? "" : "\t") << one_line(detail) << std::endl;
 }
 
-#ifdef SWITCHYARD_CATCH2_V2
-using ListenerBase = Catch::TestEventListenerBase;
-const Catch::TestCaseInfo& info_of(const Catch::TestCaseStats& stats) { return stats.testInfo; }
-#else
-using ListenerBase = Catch::EventListenerBase;
-const Catch::TestCaseInfo& info_of(const Catch::TestCaseStats& stats) { return *stats.testInfo; }
-#endif
-
-class RecordListener final : public ListenerBase {
+// Of one test case after the other.
+class CaseRecord {
 public:
-    using ListenerBase::ListenerBase;
-
-    void testCaseStarting(const Catch::TestCaseInfo& info) override {
+    void starts(const Catch::TestCaseInfo& info) {
         skip_reason.clear();
         begun_ = std::chrono::steady_clock::now();
         record("start", info.name);
     }
 
-    void testCaseEnded(const Catch::TestCaseStats& stats) override {
-        const std::string& name = info_of(stats).name;
+    void ended(const std::string& name, const Catch::Totals& totals) const {
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun_;
         record("took", name, std::to_string(took.count()));
-        if (stats.totals.assertions.failed > 0) return record("fail", name);
+        if (totals.assertions.failed > 0) return record("fail", name);
         if (!skip_reason.empty()) return record("skip", name, skip_reason);
         record("pass", name);
     }
@@ -67,7 +57,41 @@ private:
     std::chrono::steady_clock::time_point begun_;
 };
 
-CATCH_REGISTER_LISTENER(RecordListener)
+#ifdef SWITCHYARD_CATCH2_V2
+// No listener: for one Catch2 2 writes every assertion that passes out as text, rows of a file and all.
+class Recorder final : public Catch::ConsoleReporter {
+public:
+    using ConsoleReporter::ConsoleReporter;
+    static std::string getDescription() { return "the console's, and a record of the test cases"; }
+
+    void testCaseStarting(const Catch::TestCaseInfo& info) override {
+        ConsoleReporter::testCaseStarting(info);
+        record_.starts(info);
+    }
+    void testCaseEnded(const Catch::TestCaseStats& stats) override {
+        ConsoleReporter::testCaseEnded(stats);
+        record_.ended(stats.testInfo.name, stats.totals);
+    }
+
+private:
+    CaseRecord record_;
+};
+CATCH_REGISTER_REPORTER("recorder", Recorder)
+#else
+class Recorder final : public Catch::EventListenerBase {
+public:
+    using EventListenerBase::EventListenerBase;
+
+    void testCaseStarting(const Catch::TestCaseInfo& info) override { record_.starts(info); }
+    void testCaseEnded(const Catch::TestCaseStats& stats) override {
+        record_.ended(stats.testInfo->name, stats.totals);
+    }
+
+private:
+    CaseRecord record_;
+};
+CATCH_REGISTER_LISTENER(Recorder)
+#endif
 
 std::filesystem::path path_from(const char* variable) {
     const char* const value = std::getenv(variable);
@@ -109,4 +133,10 @@ std::filesystem::path temporary_dir(const std::string& name) {
 
 }  // namespace switchyard::test
 
-int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }
+int main(int argc, char** argv) {
+    Catch::Session session;
+#ifdef SWITCHYARD_CATCH2_V2
+    session.configData().reporterName = "recorder";
+#endif
+    return session.run(argc, argv);
+}

@@ -47,7 +47,6 @@ void check_pipeline(const Config& config, std::vector<Mistake>& mistakes) {
         if (bad)
             mistakes.push_back({{other, pipeline_key}, message, expected + ", or " + pipeline_key + " = 1"});
     };
-    refuse(config.lora.rank > 0, "lora.rank", "layers that ranks have ranges of get no adapters", "0");
     refuse(config.train.eval_answers > 0, "train.eval_answers",
            "models of which ranks have ranges do not generate", "0");
     refuse(config.train.cuda_graph, "train.cuda_graph", "steps of several ranks are not captured", "false");

@@ -75,6 +75,22 @@ void check_refused_ranks(const Words& base, const std::vector<RefusedRanks>& cas
     }
 }
 
+void check_adapts_alike(const TinyJob& job, const Words& sets, const Words& mesh, const std::string& base) {
+    const auto adapting = with(sets, {"lora.rank=2", "train.weights=" + job.run_folder(base) + "/model"});
+    train_on(1, job, "adapted", adapting);
+    train_on(2, job, "adapted_on_ranks", with(adapting, mesh));
+    check_losses(step_losses(job.run_folder("adapted_on_ranks")), step_losses(job.run_folder("adapted")),
+                 1e-5);
+    const auto same_size = [&](const std::string& file) {
+        const auto size = [&](const std::string& run) {
+            return fs::file_size(fs::path(job.run_folder(run)) / file);
+        };
+        return size("adapted_on_ranks") == size("adapted");
+    };
+    CHECK(same_size("adapter/adapter_model.safetensors"));
+    CHECK(same_size("model/model.safetensors"));
+}
+
 void check_all_end_when_one_is_killed(const Words& sets) {
     const TinyJob job;
     Started started(launched(job.train("run", with(sets, {"train.steps=100000"})), 2));

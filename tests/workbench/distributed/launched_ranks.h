@@ -36,6 +36,10 @@ nlohmann::json summary_of(const TinyJob& job, const std::string& name);
 void check_same_checkpoints(const TinyJob& job, const std::string& a, const std::string& b,
                             const std::string& step);
 
+// Trains adapters of the model of the run `base`, alone and on two ranks that divide it as `mesh` says, and
+// checks that they learn and leave the same.
+void check_adapts_alike(const TinyJob& job, const Words& sets, const Words& mesh, const std::string& base);
+
 struct RefusedRanks {
     int ranks;
     Words sets;

@@ -45,16 +45,7 @@ TEST_CASE("launched ranks with half of each layer train, evaluate and leave what
     };
     CHECK(size("parts") == size("alone"));
 
-    // And so are adapters.
-    const auto adapting = with(sets, {"lora.rank=2", "train.weights=" + job.run_folder("alone") + "/model"});
-    train_on(1, job, "adapted", adapting);
-    train_on(2, job, "adapted_parts", with(adapting, tensor(2)));
-    check_losses(step_losses(job.run_folder("adapted_parts")), step_losses(job.run_folder("adapted")), 1e-5);
-    const auto adapter = [&](const std::string& name) {
-        return fs::file_size(fs::path(job.run_folder(name)) / "adapter/adapter_model.safetensors");
-    };
-    CHECK(adapter("adapted_parts") == adapter("adapted"));
-    CHECK(size("adapted_parts") == size("alone"));
+    check_adapts_alike(job, sets, tensor(2), "alone");
 }
 
 TEST_CASE("ranks with parts of layers drop the same hidden values where LibTorch's generator says which") {

@@ -49,6 +49,7 @@ TEST_CASE("launched ranks with a range of the layers each train, evaluate and le
         return fs::file_size(fs::path(job.run_folder(name)) / "model/model.safetensors");
     };
     CHECK(size("stages") == size("alone"));
+    check_adapts_alike(job, sets, stages(2), "alone");
 }
 
 TEST_CASE("a run of stages goes on to the same bits, and on any mesh within rounding") {
@@ -89,7 +90,8 @@ TEST_CASE("stages that cannot be are told once, with exit code 2") {
          {4, stages(4), "2 layers cannot be given to 4 ranks, each of which needs one; expected at most 2"},
          {2, with(stages(2), {"distributed.shard=optimizer"}), "distributed.shard"},
          {2, with(stages(2), {"distributed.shard=full"}), "are not divided once more"},
-         {2, with(stages(2), {"lora.rank=2"}), "lora.rank"},
+         {2, with(stages(2), {R"(lora={rank=2,targets=["encoder.1.*"]})", "train.weights=/none"}),
+          "all parameters of stage 0 are frozen"},
          {2, with(stages(2), {R"(group=[{match=["embeddings.*","encoder.0.*"],frozen=true}])"}),
           "distributed.mesh.pipeline: all parameters of stage 0 are frozen; expected fewer ranks"},
          {4, with(stages(2), {R"(group=[{match=["encoder.1.*","pooler.*","classifier.*"],frozen=true}])"}),

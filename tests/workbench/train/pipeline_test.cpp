@@ -74,6 +74,13 @@ TEST_CASE("stages step with every optimizer, clipped by the whole norm, run agai
          piped("gpt", "causal_lm", 2, {"group=[{match=[\"decoder.0.*\"],frozen=true}]"})});
 }
 
+TEST_CASE("adapters of layers that stages have ranges of learn what they learn in one process") {
+    check_all({piped("gpt", "causal_lm", 2, {"lora.rank=2", "lora.targets=[\"*\"]"}),
+               piped("t5", "seq2seq", 3, {"lora.rank=2", "train.recompute=layers"}),
+               piped("bert", "classification", 2, {"lora.rank=3", "lora.trained=[\"embeddings.word\"]"}, 2),
+               piped("gpt", "causal_lm", 2, {"lora.rank=2", "optimizer.max_grad_norm=0.1"}, 1, 2)});
+}
+
 TEST_CASE("a step of one micro-batch, and of fewer than there are stages, is what one process does") {
     for (const std::int64_t accumulated : {1, 3}) {
         INFO(accumulated);

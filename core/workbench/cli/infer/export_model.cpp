@@ -15,6 +15,7 @@
 #include "core/workbench/data/tokenizers/tokenizer_source.h"
 #include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/weights/adapter_files.h"
+#include "core/workbench/train/parameter_groups.h"
 #include "core/workbench/train/run_facts.h"
 
 namespace switchyard::cli {
@@ -120,8 +121,8 @@ base::FileError export_adapter(train::Session& session, const train::RunDirector
                                const model::Parameters& whole) {
     const auto& config = session.config();
     std::vector<std::string> trained;
-    for (const auto& parameter : session.parameters().all())
-        if (parameter.value.requires_grad() && !model::is_low_rank(parameter.name))
+    for (const auto& parameter : whole.all())
+        if (train::is_trained(config, parameter.name) && !model::is_low_rank(parameter.name))
             trained.push_back(parameter.name);
     return model::save_adapter(run.adapter(), config, whole, trained, config.train.weights);
 }

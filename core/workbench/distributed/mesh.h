@@ -45,6 +45,10 @@ public:
     std::int64_t stages() const { return stages_; }
     std::int64_t stage() const { return stage_of(world_.rank()); }
     std::int64_t stage_of(std::int64_t rank) const { return rank / (tensor_ranks_ * data_ranks_); }
+    // The one like this in that stage.
+    std::int64_t rank_in_stage(std::int64_t stage) const {
+        return world_.rank() + (stage - this->stage()) * tensor_ranks_ * data_ranks_;
+    }
 
 private:
     // Whether the ranks along one side of the grid are all that there are, of more than one.

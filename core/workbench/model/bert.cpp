@@ -121,8 +121,9 @@ at::Tensor Bert::head_logits(const ForwardContext& context, const at::Tensor& hi
     return (*classifier_)(context.phase, reference::hidden_dropout(pooled, dropout, rows).squeeze(1));
 }
 
-at::Tensor Bert::logits(const ForwardContext& context, const Batch& batch) const {
-    return head_logits(context, hidden(context, batch), batch.source.tokens);
+at::Tensor Bert::logits_of(const ForwardContext& context, const Batch& batch,
+                           const at::Tensor& hidden) const {
+    return head_logits(context, hidden, batch.source.tokens);
 }
 
 TaskResult Bert::task_of(const ForwardContext& context, const Batch& batch, const at::Tensor& states,

@@ -22,7 +22,8 @@ public:
                        const LossParams& loss) const override;
     StageState taken_in(Phase phase, const Batch& batch) const override;
     at::Tensor hidden(const ForwardContext& context, const Batch& batch) const override;
-    at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
+    at::Tensor logits_of(const ForwardContext& context, const Batch& batch,
+                         const at::Tensor& hidden) const override;
 
 private:
     void add_masked_lm(Builder& builder);

@@ -25,8 +25,8 @@ at::Tensor Gpt::hidden(const ForwardContext& context, const TokenBatch& tokens,
     return hidden;
 }
 
-at::Tensor Gpt::logits(const ForwardContext& context, const Batch& batch) const {
-    return head_.logits(context, hidden(context, batch));
+at::Tensor Gpt::logits_of(const ForwardContext& context, const Batch&, const at::Tensor& hidden) const {
+    return head_.logits(context, hidden);
 }
 
 StageState Gpt::run(const StageState& from, const ForwardContext& context, const Batch& batch) const {

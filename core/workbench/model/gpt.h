@@ -19,7 +19,8 @@ public:
                        const LossParams& loss) const override;
     StageState taken_in(Phase phase, const Batch& batch) const override;
     at::Tensor hidden(const ForwardContext& context, const Batch& batch) const override;
-    at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
+    at::Tensor logits_of(const ForwardContext& context, const Batch& batch,
+                         const at::Tensor& hidden) const override;
 
     std::unique_ptr<DecodingCache> make_cache(const CacheLimits& limits) const override;
     at::Tensor prefill(const ForwardContext& context, const Batch& batch,

@@ -60,7 +60,12 @@ public:
 
     // [sequences, classes] or, for tasks with a label for each token, [tokens, classes] with all tokens of
     // output_side() in a row, padded places included.
-    virtual at::Tensor logits(const ForwardContext& context, const Batch& batch) const = 0;
+    at::Tensor logits(const ForwardContext& context, const Batch& batch) const {
+        return logits_of(context, batch, hidden(context, batch));
+    }
+    // The same of the last hidden states, on a process that has the head.
+    virtual at::Tensor logits_of(const ForwardContext& context, const Batch& batch,
+                                 const at::Tensor& hidden) const = 0;
 
     // Decoding with a cache, of models that generate; the others throw std::logic_error. The phases prefill
     // and decode are those of the plan, whatever the context's. Of one plan, cache and uncached logits

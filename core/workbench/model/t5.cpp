@@ -72,8 +72,8 @@ at::Tensor T5::hidden(const ForwardContext& context, const Batch& batch) const {
     return run({}, context, batch).hidden;
 }
 
-at::Tensor T5::logits(const ForwardContext& context, const Batch& batch) const {
-    return head_.logits(context, hidden(context, batch));
+at::Tensor T5::logits_of(const ForwardContext& context, const Batch&, const at::Tensor& hidden) const {
+    return head_.logits(context, hidden);
 }
 
 TaskResult T5::task_of(const ForwardContext& context, const Batch& batch, const at::Tensor& hidden,

@@ -25,7 +25,8 @@ public:
                        const LossParams& loss) const override;
     StageState taken_in(Phase phase, const Batch& batch) const override;
     at::Tensor hidden(const ForwardContext& context, const Batch& batch) const override;
-    at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
+    at::Tensor logits_of(const ForwardContext& context, const Batch& batch,
+                         const at::Tensor& hidden) const override;
     const TokenBatch& output_side(const Batch& batch) const override { return batch.target; }
 
     // The encoder runs, and its result is projected to keys and values, in prefill alone.

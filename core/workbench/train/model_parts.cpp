@@ -8,6 +8,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/outline.h"
@@ -140,11 +141,42 @@ model::Parameters ModelParts::whole(bool keep) const {
     return all;
 }
 
+// Of all parameters in their order.
+std::vector<bool> ModelParts::defined_at_owners(const std::vector<at::Tensor>& own) const {
+    std::map<std::string, bool> here;
+    for (std::size_t i = 0; i < own.size(); ++i) here[parameters_.all()[i].name] = own[i].defined();
+    auto flags = at::zeros({static_cast<std::int64_t>(all_.size())},
+                           parameters_.all().front().value.options().dtype(at::kFloat).requires_grad(false));
+    for (std::size_t i = 0; i < all_.size(); ++i)
+        if (const auto found = here.find(all_[i].name); found != here.end() && found->second)
+            flags[static_cast<std::int64_t>(i)] = 1.0F;
+    if (mesh_.pipeline() != nullptr) mesh_.pipeline()->sum(flags);
+    const auto known = flags.cpu();
+    std::vector<bool> defined;
+    for (std::size_t i = 0; i < all_.size(); ++i)
+        defined.push_back(known[static_cast<std::int64_t>(i)].item<float>() > 0.0F);
+    return defined;
+}
+
 std::vector<at::Tensor> ModelParts::whole(const std::vector<at::Tensor>& own) const {
-    std::vector<at::Tensor> all;
-    for (std::size_t i = 0; i < own.size(); ++i) {
-        const auto& cut = parameters_.all()[i].cut;
-        all.push_back(cut.whole() || !own[i].defined() ? own[i] : joined(cut, own[i].contiguous(), true));
+    const at::NoGradGuard no_grad;
+    std::map<std::string, at::Tensor> here;
+    for (std::size_t i = 0; i < own.size(); ++i) here[parameters_.all()[i].name] = own[i];
+    const auto defined = defined_at_owners(own);
+    auto* const stages = mesh_.pipeline();
+    const auto options = parameters_.all().front().value.options().dtype(at::kFloat).requires_grad(false);
+    std::vector<at::Tensor> all(all_.size());
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+        if (!defined[i]) continue;
+        const auto& [name, sizes, owners] = all_[i];
+        if (const auto found = here.find(name); found != here.end()) {
+            const auto* const cut = cut_of(name);
+            all[i] = found->second.contiguous();
+            if (cut != nullptr) all[i] = joined(*cut, all[i], true);
+        }
+        if (stages == nullptr) continue;
+        if (!all[i].defined()) all[i] = at::empty(sizes, options);
+        stages->broadcast(all[i], owners.front());
     }
     return all;
 }

@@ -63,7 +63,7 @@ public:
     // On all ranks: all parameters, whole, as copies, on those that keep them; the others get none.
     model::Parameters whole(bool keep = true) const;
     // On all ranks: the same of what stands beside each parameter of this rank, in its order, such as
-    // gradients; what is undefined stays so.
+    // gradients in float32; what is undefined where the parameter is stays so. In the order of all().
     std::vector<at::Tensor> whole(const std::vector<at::Tensor>& own) const;
     // This rank's part of them.
     void take(const model::Parameters& whole);
@@ -82,6 +82,7 @@ private:
     template <class Together>
     auto watched(const Together& together);
     at::Tensor joined(const model::ParameterCut& cut, const at::Tensor& own, bool keep) const;
+    std::vector<bool> defined_at_owners(const std::vector<at::Tensor>& own) const;
     void join(Tensors& tensors, bool keep) const;
     void cut(Tensors& tensors) const;
     void choose_steppers();

@@ -191,14 +191,20 @@ void PipelineStep::sum_shared() {
     }
 }
 
-std::optional<model::TaskResult> PipelineStep::forward(const model::ForwardContext& context,
-                                                       const Batch& batch, const LossParams& loss) {
+at::Tensor PipelineStep::hidden(const model::ForwardContext& context, const Batch& batch) {
     const auto taken = receive_forward(context.phase, batch);
     const auto made = model_.run(taken, context, batch);
-    if (stage_.is_last()) return model_.task_of(context, batch, made.hidden, loss);
+    if (stage_.is_last()) return made.hidden;
     end_forwards();
     sent_ = begin_sends(stages_, tensors_of(made), stages_.rank() + 1);
-    return std::nullopt;
+    return {};
+}
+
+std::optional<model::TaskResult> PipelineStep::forward(const model::ForwardContext& context,
+                                                       const Batch& batch, const LossParams& loss) {
+    const auto last = hidden(context, batch);
+    if (!last.defined()) return std::nullopt;
+    return model_.task_of(context, batch, last, loss);
 }
 
 void PipelineStep::end_forwards() {

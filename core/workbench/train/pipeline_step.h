@@ -33,7 +33,10 @@ public:
     double run(const model::ForwardContext& context, const std::vector<Batch>& batches,
                const LossParams& loss, double scale, const RunBackward& backward);
 
-    // A forward pass without gradients, on all stages; nullopt: this is not the last one.
+    // The last hidden states of a forward pass without gradients, on all stages; undefined: this is not the
+    // last one.
+    at::Tensor hidden(const model::ForwardContext& context, const Batch& batch);
+    // And what the task makes of them.
     std::optional<model::TaskResult> forward(const model::ForwardContext& context, const Batch& batch,
                                              const LossParams& loss);
     // After the last of them.
@@ -58,7 +61,7 @@ private:
     std::unique_ptr<distributed::Group> back_;
     std::map<std::vector<std::int64_t>, std::unique_ptr<distributed::Group>> some_;
     std::vector<Shared> shared_;
-    std::unique_ptr<distributed::Transfer> sent_;  // by the last of `forward`
+    std::unique_ptr<distributed::Transfer> sent_;  // by the last forward pass
 };
 
 }  // namespace switchyard::train

@@ -208,7 +208,8 @@ private:
     // the same samples.
     bool other_steps(const config::Config& config, std::int64_t ranks) const {
         const auto& base = checked_.config;
-        const auto batches = ranks / config.mesh.tensor, base_batches = base_ranks_ / base.mesh.tensor;
+        const auto batches = ranks / (config.mesh.tensor * config.mesh.pipeline);
+        const auto base_batches = base_ranks_ / (base.mesh.tensor * base.mesh.pipeline);
         return config.batch.size * batches != base.batch.size * base_batches ||
                config.batch.tokens * batches != base.batch.tokens * base_batches ||
                config.train.grad_accumulation_steps != base.train.grad_accumulation_steps;
@@ -217,9 +218,6 @@ private:
     // Inference runs whole models, whatever trained them.
     std::string mesh_problem_of(const compare::ArmSpec& arm, const config::Config& config) const {
         if (request_.purpose != Purpose::as_configured) return "";
-        if (config.mesh.pipeline > 1)
-            return config::told_at(config, "distributed.mesh.pipeline") +
-                   "trainings that are compared have all layers on each rank; expected 1";
         const auto problem = config::mesh_problem(config, arm.ranks);
         return problem.empty() ? "" : problem + "; among the values of an arm ranks=N says how many";
     }

@@ -2,7 +2,10 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
+#include "core/kernel/base/json_text.h"
 #include "core/kernel/machine/cpu_allocator.h"
 #include "core/workbench/bench/measure/disturbance_meter.h"
 #include "core/workbench/bench/measure/memory.h"
@@ -15,6 +18,7 @@
 #include "core/workbench/compare/arms/moved_weights.h"
 #include "core/workbench/compare/arms/shared_batches.h"
 #include "core/workbench/compare/arms/training_arm.h"
+#include "core/workbench/distributed/together.h"
 
 namespace switchyard::compare {
 namespace {
@@ -97,9 +101,24 @@ void ArmServer::measure(Report& report, const std::function<void()>& work) {
         if (options_.group == nullptr) report.others_share = disturbed.others_share();  // ranks are no others
     }
     report.peak_memory_bytes = bench::peak_memory(device_);
-    report.executed = executed_json(session_.executed(), before_);
+    report.executed = executed_since_before();
 }
 template void ArmServer::measure(Generation&, const std::function<void()>&);
+
+// Of all stages of a pipeline, since none has all slots.
+nlohmann::ordered_json ArmServer::executed_since_before() {
+    auto own = executed_json(session_.executed(), before_);
+    const auto* const mesh = session_.mesh();
+    if (mesh == nullptr || mesh->pipeline() == nullptr) return own;
+    auto& world = mesh->world();
+    const auto said = distributed::meet(world.store(), world.place(), "executed " + std::to_string(++turns_),
+                                        own.dump(), session_.config().distributed.timeout);
+    std::vector<nlohmann::ordered_json> stages;
+    for (std::int64_t stage = 0; stage < mesh->stages(); ++stage)
+        stages.push_back(base::parse_object(said[static_cast<std::size_t>(mesh->rank_in_stage(stage))],
+                                            "what stage " + std::to_string(stage) + " called"));
+    return joined(stages);
+}
 
 // Computing, as a slower step would: a processor that sleeps becomes slower.
 void ArmServer::slow_down(double start_ms) {

@@ -83,10 +83,12 @@ protected:
 private:
     void export_inputs(const model::Parameters& parameters);
     void slow_down(double start_ms);
+    nlohmann::ordered_json executed_since_before();
     Drift amplification(const First& exact);
 
     bool reduced_ = false;                 // some component that was chosen is of reduced accuracy
     std::vector<model::Executed> before_;  // calls that were made before the first turn
+    std::int64_t turns_ = 0;
 };
 
 // Loads the data that the configuration names, or draws random samples; brings the weights to where training

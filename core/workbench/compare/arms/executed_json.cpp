@@ -1,5 +1,8 @@
 #include "core/workbench/compare/arms/executed_json.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include <nlohmann/json.hpp>
 
 namespace switchyard::compare {
@@ -28,6 +31,27 @@ nlohmann::ordered_json executed_json(const std::vector<model::Executed>& execute
                                        {"layers", row.layers},
                                        {"phase", name(row.phase)},
                                        {"calls", made}});
+        }
+    }
+    return slots;
+}
+
+nlohmann::ordered_json joined(const std::vector<nlohmann::ordered_json>& all) {
+    auto slots = nlohmann::ordered_json::object();
+    for (const auto& one : all) {
+        for (const auto& [slot, rows] : one.items()) {
+            auto& found = slots[slot];
+            for (const auto& row : rows) {
+                const auto same = std::ranges::find_if(found, [&](auto other) {
+                    other["calls"] = row["calls"];
+                    return other == row;
+                });
+                if (same == found.end())
+                    found.push_back(row);
+                else
+                    (*same)["calls"] = (*same)["calls"].template get<std::uint64_t>() +
+                                       row["calls"].template get<std::uint64_t>();
+            }
         }
     }
     return slots;

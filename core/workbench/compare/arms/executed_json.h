@@ -14,4 +14,7 @@ namespace switchyard::compare {
 nlohmann::ordered_json executed_json(const std::vector<model::Executed>& executed,
                                      const std::vector<model::Executed>& before = {});
 
+// What several processes called that have a part of the slots each, as if one had called it.
+nlohmann::ordered_json joined(const std::vector<nlohmann::ordered_json>& all);
+
 }  // namespace switchyard::compare

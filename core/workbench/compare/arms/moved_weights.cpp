@@ -1,5 +1,8 @@
 #include "core/workbench/compare/arms/moved_weights.h"
 
+#include <functional>
+#include <string>
+
 #include <ATen/Context.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/GradMode.h>
@@ -9,8 +12,9 @@ namespace switchyard::compare {
 MovedWeights::MovedWeights(model::Parameters& parameters) : parameters_(parameters) {
     const c10::NoGradGuard no_gradients;
     auto generator = at::globalContext().defaultGenerator(c10::DeviceType::CPU).clone();
-    generator.set_current_seed(1);
     for (const auto& parameter : parameters_.all()) {
+        // The same signs on all ranks that have it, whatever else they have.
+        generator.set_current_seed(std::hash<std::string>{}(parameter.name));
         const auto value = parameter.value.detach();
         kept_.push_back(value.clone());
         const auto signs = at::empty_like(value, value.options().device(at::kCPU)).bernoulli_(0.5, generator);

@@ -5,7 +5,9 @@
 #include <limits>
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
@@ -29,6 +31,19 @@ at::Tensor of_all_ranks(distributed::Group& group, const at::Tensor& rows) {
     for (std::size_t rank = 0; rank < parts.size(); ++rank)
         parts[rank] = parts[rank].narrow(0, 0, counts[rank].item<std::int64_t>());
     return at::cat(parts);
+}
+
+// The logits that the last stage has; undefined, as there, where a loss projects by itself.
+at::Tensor of_last_stage(distributed::Group& stages, const at::Tensor& logits) {
+    const auto last = stages.world_size() - 1;
+    auto sizes = at::zeros({2}, at::kLong);
+    if (logits.defined()) sizes = at::tensor(logits.sizes(), at::kLong);
+    stages.broadcast(sizes, last);
+    const auto rows = sizes[0].item<std::int64_t>(), columns = sizes[1].item<std::int64_t>();
+    if (columns == 0) return {};
+    auto all = logits.defined() ? logits.to(at::kFloat).contiguous() : at::empty({rows, columns}, at::kFloat);
+    stages.broadcast(all, last);
+    return all;
 }
 
 }  // namespace
@@ -67,6 +82,24 @@ ArmServer::Group TrainingArm::next_group() {
     return trainer_.next_group();
 }
 
+// Of the rows with a label; undefined where another stage has them.
+at::Tensor TrainingArm::first_logits(const model::ForwardContext& context, const Batch& batch,
+                                     const LossParams& loss) {
+    const auto& model = session_.model();
+    auto* const stages = trainer_.pipeline();
+    const auto hidden =
+        stages != nullptr ? stages->hidden(context, batch) : model.run({}, context, batch).hidden;
+    if (stages != nullptr) stages->end_forwards();
+    if (!hidden.defined()) return {};
+    auto result = model.task_of(context, batch, hidden, loss);
+    // Where ranks have the logits of some words each, the loss needs no others.
+    if (context.ranks != nullptr && !result.logits.defined() && !session_.config().loss.projection)
+        result = {.loss = {},
+                  .logits = model.logits_of(context, batch, hidden),
+                  .targets = batch.labels.reshape({-1})};
+    return labelled_logits(session_.config(), result);
+}
+
 ArmServer::First TrainingArm::first() {
     auto& group = kept_.front();
     const auto& precision = session_.plan().precision();
@@ -83,16 +116,12 @@ ArmServer::First TrainingArm::first() {
         loss.ignore_index = session_.config().loss.ignore_index;
         auto* const parts = session_.model_parts();
         context.ranks = parts != nullptr ? parts->tensor_ranks() : nullptr;
-        auto result = session_.model().task(context, group.front(), loss);
-        // Where ranks have the logits of some words each, the loss needs no others.
-        if (parts != nullptr && !result.logits.defined() && !session_.config().loss.projection)
-            result = {.loss = {},
-                      .logits = session_.model().logits(context, group.front()),
-                      .targets = group.front().labels.reshape({-1})};
-        first.logits = labelled_logits(session_.config(), result);
+        first.logits = first_logits(context, group.front(), loss);
     }
-    if (const auto* const mesh = session_.mesh(); mesh != nullptr && mesh->data() != nullptr)
-        first.logits = of_all_ranks(*mesh->data(), first.logits);
+    if (const auto* const mesh = session_.mesh()) {
+        if (mesh->pipeline() != nullptr) first.logits = of_last_stage(*mesh->pipeline(), first.logits);
+        if (mesh->data() != nullptr) first.logits = of_all_ranks(*mesh->data(), first.logits);
+    }
     first.loss = trainer_.accumulate(group);
     first.gradients = trainer_.unscaled_gradients();
     if (const auto* const parts = session_.model_parts()) first.gradients = parts->whole(first.gradients);

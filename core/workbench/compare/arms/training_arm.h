@@ -20,6 +20,7 @@ private:
     First first() override;
     void run_one(Turn& turn) override;
 
+    at::Tensor first_logits(const model::ForwardContext& context, const Batch& batch, const LossParams& loss);
     train::Trainer make_trainer();
     Group next_group();
     void run_epoch(Turn& turn);

@@ -1,12 +1,12 @@
 // Activation of the feed-forward: dropout(act(x + bias)), gated forms on the packed projection.
 //
 //     plain:  y = act(x + bias)                                 x, y [..., width]
-//     gated:  y = act((x + bias)[..., :width]) * (x + bias)[..., width:]     x [..., 2 * width], y [...,
-//             width]
+//     gated:  y = act((x + bias)[..., :width]) * (x + bias)[..., width:]
+//                                                               x [..., 2 * width], y [..., width]
 //
-// gelu_erf: x * Phi(x); gelu_tanh: its tanh approximation (Hendrycks & Gimpel 2016, arXiv:1606.08415); silu:
-// x * sigmoid(x);
-// identity: x, so that dropout(x + bias) alone, as after embeddings, is this operation too.
+// gelu_erf: x * Phi(x); gelu_tanh: its tanh approximation (Hendrycks & Gimpel 2016, arXiv:1606.08415);
+// silu: x * sigmoid(x); identity: x, so that dropout(x + bias) alone, as after embeddings, is this operation
+// too.
 // custom (ActivationRequest::custom) is what its component says: a function of one value, plain, which that
 // component also computes in float64 on the CPU. That is what other dtypes, and by finite differences its
 // gradient, are held to.

@@ -22,10 +22,9 @@ struct TokenBatch {
 struct Batch {
     TokenBatch source;
     TokenBatch target;  // ids undefined unless the samples have a second sequence
-    at::Tensor
-        // int64: [batch] (one per sample), or the shape of source.ids (target.ids where there is a target),
-        // -100: no label
-        labels;
+    // int64: [batch] (one per sample), or the shape of source.ids (target.ids where there is a target);
+    // -100: no label.
+    at::Tensor labels;
     std::vector<std::int64_t> samples;  // for each sequence, the index of its sample in the source of samples
     at::Tensor float_labels;            // float32 [batch, labels of a sample], NaN: no label; or undefined
 };

@@ -17,11 +17,11 @@
 namespace switchyard {
 
 struct CreateInfo {
-    const Request* request =
-        nullptr;          // the request that `supports` said yes to: AttentionRequest for an attention, ...
-    std::string variant;  // the one asked for ("flash@split_kv"), empty: the component chooses
-    Options options;      // defaults filled in, checked
-    const HostInfo* host = nullptr;                // valid for the life of the process
+    // The one that `supports` said yes to: an AttentionRequest for an attention, ...
+    const Request* request = nullptr;
+    std::string variant;             // the one asked for ("flash@split_kv"), empty: the component chooses
+    Options options;                 // defaults filled in, checked
+    const HostInfo* host = nullptr;  // valid for the life of the process
     const SwitchyardServices* services = nullptr;  // likewise
     void* token = nullptr;                         // names this binding to the services
 
@@ -36,8 +36,7 @@ public:
     Component& operator=(const Component&) = delete;
 
     // A later interface of the same component, asked for by its id ("attention.2"), or nullptr. The first
-    // interfaces never change;
-    // what comes later is found here.
+    // interfaces never change; what comes later is found here.
     virtual void* query(std::string_view /*interface_id*/) { return nullptr; }
 
 protected:

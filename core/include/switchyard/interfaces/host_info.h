@@ -26,8 +26,8 @@ struct HostInfo {
     bool described = false;  // true: not the machine that runs this
     std::string cpu_model;
     int cores = 1;  // usable by this process
-    std::vector<std::string>
-        cpu_features;           // sorted, Linux's names: "avx2", "avx512f", "avx512_bf16", "amx_bf16", ...
+    // Sorted, Linux's names: "avx2", "avx512f", "avx512_bf16", "amx_bf16", ...
+    std::vector<std::string> cpu_features;
     std::int64_t l2_bytes = 0;  // per core
     std::int64_t l3_bytes = 0;  // the largest that one core sees
     std::int64_t memory_bytes = 0;

@@ -15,10 +15,8 @@ namespace switchyard {
 struct PagedCache {
     at::Tensor k_pages;  // [pages, page_size, kv_heads, head_dim]
     at::Tensor v_pages;  // [pages, page_size, kv_heads, v_head_dim]
-    at::Tensor
-        // int32 [batch, max_pages]: the page of each run of page_size keys; entries past the length are not
-        // read
-        block_table;
+    // int32 [batch, max_pages]: the page of each run of page_size keys; entries past the length are not read.
+    at::Tensor block_table;
     at::Tensor lengths;  // int32 [batch]: keys filled, this call's included
 };
 

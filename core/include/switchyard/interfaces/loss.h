@@ -4,8 +4,8 @@
 //
 //     logits = x                                        x [rows, classes], or
 //     logits = x weight^T + bias                        x [rows, width], weight [classes, width]
-//     row's loss = (1 - e) * (lse - logits[target]) + e * (lse - mean(logits)) + z_loss * lse^2,     lse =
-//       log(sum(exp(logits)))
+//     row's loss = (1 - e) * (lse - logits[target]) + e * (lse - mean(logits)) + z_loss * lse^2,
+//                  lse = log(sum(exp(logits)))
 //
 // with e = label_smoothing (Szegedy et al. 2016, arXiv:1512.00567, as PyTorch's cross_entropy has it) and the
 // z-loss of PaLM (Chowdhery et al. 2022, arXiv:2204.02311). Rows whose target is `ignore_index` count nothing
@@ -40,9 +40,9 @@
 namespace switchyard {
 
 struct LossInputs {
-    at::Tensor x;        // logits, or hidden states when `weight` is defined
-    at::Tensor weight;   // [classes, width] or undefined
-    at::Tensor bias;     // [classes] or undefined
+    at::Tensor x;       // logits, or hidden states when `weight` is defined
+    at::Tensor weight;  // [classes, width] or undefined
+    at::Tensor bias;    // [classes] or undefined
     // Classes: int64 [rows], each in [0, classes) or ignore_index. Values: float32 (float64 for float64 x) of
     // the shape of x, NaN where a value does not count.
     at::Tensor targets;

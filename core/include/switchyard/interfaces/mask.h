@@ -2,25 +2,20 @@
 // component can say exactly what it serves.
 //
 // Notation: query i and key j are counted within their sequence; the query stands at position
-//     p(i) = i + offset,   offset = kv_length - q_length of the sequence (so fewer queries than keys are the
-//                          last ones),
-// or as `query_offsets` says. kv_length is the number of keys given, M (key_lengths does not change it: a
-// padded batch of its own keys has offset 0), of a packed sequence its own number, of a paged cache the
-// filled length. The score of (i, j) in head h is
+//     p(i) = i + offset,   offset = kv_length - q_length of the sequence
+// (so fewer queries than keys are the last ones), or as `query_offsets` says. kv_length is the number of keys
+// given, M (key_lengths does not change it: a padded batch of its own keys has offset 0), of a packed sequence
+// its own number, of a paged cache the filled length. The score of (i, j) in head h is
 //     s = scale * <q_i, k_j>
-//     s = soft_cap * tanh(s / soft_cap)                       if soft_cap > 0        (Gemma 2,
-//       arXiv:2408.00118)
-//     s = s - alibi_slopes[h] * |p(i) - j|                    if alibi               (Press et al. 2022,
-//       arXiv:2108.12409)
-//     s = s + relative_bias[bucket(j - p(i)), h]              if relative_bias       (Raffel et al. 2020,
-//       arXiv:1910.10683)
-//     s = s + dense_bias[b, h, i, j]                          if dense_bias
+//     s = soft_cap * tanh(s / soft_cap)             if soft_cap > 0   (Gemma 2, arXiv:2408.00118)
+//     s = s - alibi_slopes[h] * |p(i) - j|          if alibi          (Press et al. 2022, arXiv:2108.12409)
+//     s = s + relative_bias[bucket(j - p(i)), h]    if relative_bias  (Raffel et al. 2020, arXiv:1910.10683)
+//     s = s + dense_bias[b, h, i, j]                if dense_bias
 // and the key is visible when all of these hold:
-//     j < key_lengths[b]                                      if key_lengths
-//     same sequence                                           packed layout, always
+//     j < key_lengths[b]                            if key_lengths
+//     same sequence                                 packed layout, always
 //     (j <= p(i) if causal, and p(i) - window_left <= j <= p(i) + window_right if sliding_window)
-//         or j < prefix_lengths[b]                            if prefix (Raffel et al. 2020: the prefix is
-//           seen by all)
+//         or j < prefix_lengths[b]                  if prefix (Raffel et al. 2020: all see the prefix)
 // A query that sees no key gets an output of zeros and zero gradients. Keys and values past key_lengths are
 // finite but otherwise anything, and get zero gradients; what lies outside of a packed sequence, of a page's
 // filled part or of a tensor's own elements may be NaN.

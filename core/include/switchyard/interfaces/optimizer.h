@@ -1,13 +1,14 @@
 // Optimizer: one step over all parameter groups, with unscaling, clipping and the non-finite check folded in.
 //
 // Step t (1-based), gradient g, all in float32 at least (master weights where they are):
-//     g = gradient / grad_scale;  norm = ||all g||_2;  g = g * min(1, max_grad_norm / (norm + 1e-6)) if
-//                                 clipping (torch.nn.utils.clip_grad_norm_)
+//     g = gradient / grad_scale
+//     g = g * min(1, max_grad_norm / (||all g||_2 + 1e-6)) if clipping (torch.nn.utils.clip_grad_norm_)
 //     adamw  Loshchilov & Hutter 2019 (arXiv:1711.05101): decay decoupled, w -= lr * weight_decay * w
 //     adam   Kingma & Ba 2015 (arXiv:1412.6980), L2: g += weight_decay * w
 //     sgd    with momentum and L2, as torch.optim.SGD (first step: buffer = g), optional Nesterov
-//     lion   Chen et al. 2023 (arXiv:2302.06675)     lamb  You et al. 2020 (arXiv:1904.00962)     muon
-//            Jordan et al. 2024
+//     lion   Chen et al. 2023 (arXiv:2302.06675)
+//     lamb   You et al. 2020 (arXiv:1904.00962)
+//     muon   Jordan et al. 2024 (kellerjordan.github.io/posts/muon)
 //     custom (OptimizerRequest::custom) is what its component says, with lr and weight_decay of each group as
 //            its own; what else it needs are options of the component. With lr = 0 no parameter changes.
 // Where unscaling or clipping is asked for and any gradient is not finite, nothing is changed - no parameter,
@@ -58,12 +59,10 @@ struct StepParams {
 };
 
 struct StepResult {
-    at::Tensor
-        // float32 scalar, unscaled, before clipping; undefined unless clipping or unscaling was asked for
-        grad_norm;
-    at::Tensor
-        // float32 scalar, 1 if a gradient was not finite; undefined unless unscaling was asked for
-        found_inf;
+    // float32 scalar, unscaled, before clipping; undefined unless clipping or unscaling was asked for.
+    at::Tensor grad_norm;
+    // float32 scalar, 1 if a gradient was not finite; undefined unless unscaling was asked for.
+    at::Tensor found_inf;
 };
 
 // One named tensor of the state of one parameter, e.g. {"encoder.0...", "exp_avg", [..]}. In the form in

@@ -14,8 +14,7 @@ struct Tokens {
     Layout layout = Layout::padded;
 
     // padded: hidden states are [batch, seq, width]. `lengths` int32 [batch], on the data's device, gives the
-    // real tokens of each row;
-    // undefined when every row is full.
+    // real tokens of each row; undefined when every row is full.
     at::Tensor lengths;
 
     // packed: hidden states are [total, width]. `cu_seqlens` int32 [sequences + 1] on the data's device,

@@ -3,9 +3,8 @@
 // planning stay light; <switchyard/interfaces/torch_types.h> converts to and from LibTorch's own types.
 //
 // Every enumeration has exactly one spelling in text, the one used in TOML, in plugin.toml, in JSON output
-// and in messages:
-// `name(value)` gives it, `parse<Enum>(text)` reads it. Enumerators are only ever appended: their values
-// cross the plugin boundary.
+// and in messages: `name(value)` gives it, `parse<Enum>(text)` reads it. Enumerators are only ever appended:
+// their values cross the plugin boundary.
 #pragma once
 
 #include <array>
@@ -36,25 +35,24 @@ enum class DType : std::uint8_t {
 enum class Device : std::uint8_t { cpu, cuda };
 
 // What a call is for. `train` keeps what backward needs; `eval` is a forward over whole sequences without
-// gradients;
-// `prefill` fills a KV cache with a prompt; `decode` appends one or a few tokens to it.
+// gradients; `prefill` fills a KV cache with a prompt; `decode` appends one or a few tokens to it.
 enum class Phase : std::uint8_t { train, eval, prefill, decode };
 
 // How a batch of sequences lies in memory.
-//   padded: [batch, seq, ...] with a length per row;  packed: [total, ...] with cu_seqlens, sequences end to
-//     end.
+//   padded: [batch, seq, ...] with a length per row;
+//   packed: [total, ...] with cu_seqlens, sequences end to end.
 enum class Layout : std::uint8_t { padded, packed };
 
 // Who differentiates a component (see <switchyard/interfaces/saved.h>):
-//   kernel: it has a backward of its own, the core owns the autograd node;  differentiable: made of ATen
-//     calls that autograd
-//   follows;  recompute: the core runs and differentiates the reference in backward;  none: it has no
-//             gradient.
+//   kernel:         it has a backward of its own, the core owns the autograd node;
+//   differentiable: made of ATen calls that autograd follows;
+//   recompute:      the core runs and differentiates the reference in backward;
+//   none:           it has no gradient.
 enum class GradientMode : std::uint8_t { kernel, differentiable, recompute, none };
 
 // Where dropout's randomness comes from (see <switchyard/interfaces/dropout.h>):
-//   none: the component has no dropout;  counter: the core's counter-based generator, the same mask on every
-//                                        backend;
+//   none:    the component has no dropout;
+//   counter: the core's counter-based generator, the same mask on every backend;
 //   library: LibTorch's generator, which the core saves and restores around recomputation.
 enum class RandomSource : std::uint8_t { none, counter, library };
 
@@ -66,7 +64,7 @@ enum class RandomSource : std::uint8_t { none, counter, library };
 enum class Composition : std::uint8_t { reference, own };
 
 // exact: errs no more than twice as much as the reference run in the same dtype;
-// reduced: declares its own bound (relative root-mean-square error) and is never taken by `auto` unless
+// reduced: declares its own bound (relative root-mean-square error), and `auto` takes it only where it is
 // allowed.
 enum class Accuracy : std::uint8_t { exact, reduced };
 

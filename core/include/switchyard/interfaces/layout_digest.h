@@ -64,6 +64,18 @@ constexpr bool interfaces_in_order() {
 }
 static_assert(interfaces_in_order(), "interfaces stand above in the order of kinds.h");
 
+struct Extent {
+    std::size_t size, alignment;
+};
+template <class T>
+inline constexpr Extent extent_of{sizeof(T), alignof(T)};
+
+// A member of a structure, and where it lies.
+struct LayoutMember {
+    std::string_view name;
+    std::size_t offset;
+};
+
 // FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv).
 class LayoutDigest {
 public:
@@ -75,11 +87,18 @@ public:
         for (int byte = 0; byte < 8; ++byte) mix(static_cast<unsigned char>(value >> (8 * byte)));
         return *this;
     }
-    template <class T>
-    constexpr LayoutDigest& type(std::string_view name, std::initializer_list<std::size_t> offsets = {}) {
-        text(name).number(sizeof(T)).number(alignof(T));
-        for (const std::size_t offset : offsets) number(offset);
+    constexpr LayoutDigest& type(std::string_view name, Extent extent,
+                                 std::initializer_list<LayoutMember> members = {}) {
+        text(name).number(extent.size).number(extent.alignment);
+        return places({}, members);
+    }
+    // Of a structure that grows at its end: no size.
+    constexpr LayoutDigest& places(std::string_view, std::initializer_list<LayoutMember> members) {
+        for (const LayoutMember& member : members) number(member.offset);
         return *this;
+    }
+    constexpr LayoutDigest& functions(const InterfaceLayout& interface) {
+        return text(interface.name).text(interface.functions);
     }
     constexpr std::uint64_t value() const { return hash_; }
 
@@ -95,225 +114,301 @@ private:
 // where, as here, there is no virtual base.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
+#define SWITCHYARD_MEMBER(Type, member) \
+    LayoutMember { #member, offsetof(Type, member) }
 
 // The C structures grow at their end: of them the places of what is there count, and no sizes.
-constexpr void digest_exports(LayoutDigest& digest) {
+template <class Digest>
+constexpr void digest_exports(Digest& digest) {
     using C = SwitchyardComponent;
     using P = SwitchyardPlugin;
-    for (const std::size_t offset :
-         {offsetof(C, kind), offsetof(C, id), offsetof(C, supports), offsetof(C, create),
-          offsetof(C, destroy), offsetof(P, component_count), offsetof(P, components), offsetof(P, init)})
-        digest.number(offset);
+    digest.places("SwitchyardComponent",
+                  {SWITCHYARD_MEMBER(C, kind), SWITCHYARD_MEMBER(C, id), SWITCHYARD_MEMBER(C, supports),
+                   SWITCHYARD_MEMBER(C, create), SWITCHYARD_MEMBER(C, destroy)});
+    digest.places("SwitchyardPlugin", {SWITCHYARD_MEMBER(P, component_count),
+                                       SWITCHYARD_MEMBER(P, components), SWITCHYARD_MEMBER(P, init)});
 }
 
-constexpr void digest_basics(LayoutDigest& digest) {
-    digest.type<at::Tensor>("Tensor")
-        .type<std::string>("string")
-        .type<std::vector<int>>("vector")
-        .type<OptionValue>("OptionValue");
-    digest.type<Options>("Options").type<Component>("Component");
-    digest.type<Range>("Range", {offsetof(Range, min), offsetof(Range, max)});
-    digest.type<Reason>("Reason",
-                        {offsetof(Reason, code), offsetof(Reason, field), offsetof(Reason, expected),
-                         offsetof(Reason, got), offsetof(Reason, hint)});
-    digest.type<Verdict>("Verdict", {offsetof(Verdict, reasons)});
-    digest.type<DeviceInfo>(
-        "DeviceInfo",
-        {offsetof(DeviceInfo, device), offsetof(DeviceInfo, index), offsetof(DeviceInfo, name),
-         offsetof(DeviceInfo, compute_capability), offsetof(DeviceInfo, memory_bytes),
-         offsetof(DeviceInfo, multiprocessors), offsetof(DeviceInfo, shared_memory_per_block_bytes)});
-    digest.type<HostInfo>("HostInfo", {offsetof(HostInfo, name), offsetof(HostInfo, described),
-                                       offsetof(HostInfo, cpu_model), offsetof(HostInfo, cores),
-                                       offsetof(HostInfo, cpu_features), offsetof(HostInfo, l2_bytes),
-                                       offsetof(HostInfo, l3_bytes), offsetof(HostInfo, memory_bytes),
-                                       offsetof(HostInfo, libtorch_version), offsetof(HostInfo, devices)});
-    digest.type<CreateInfo>("CreateInfo", {offsetof(CreateInfo, request), offsetof(CreateInfo, variant),
-                                           offsetof(CreateInfo, options), offsetof(CreateInfo, host),
-                                           offsetof(CreateInfo, services), offsetof(CreateInfo, token)});
-    digest.type<Saved>("Saved", {offsetof(Saved, tensors), offsetof(Saved, integers)});
-    digest.type<Saved::Entry>("Saved::Entry", {offsetof(Saved::Entry, tensor), offsetof(Saved::Entry, role)});
-    digest.type<Dropout>("Dropout", {offsetof(Dropout, p), offsetof(Dropout, seed)});
-    digest.type<Tokens>("Tokens", {offsetof(Tokens, layout), offsetof(Tokens, lengths),
-                                   offsetof(Tokens, cu_seqlens), offsetof(Tokens, positions),
-                                   offsetof(Tokens, max_seqlen), offsetof(Tokens, first_document)});
+template <class Digest>
+constexpr void digest_basics(Digest& digest) {
+    digest.type("Tensor", extent_of<at::Tensor>)
+        .type("string", extent_of<std::string>)
+        .type("vector", extent_of<std::vector<int>>)
+        .type("OptionValue", extent_of<OptionValue>);
+    digest.type("Options", extent_of<Options>).type("Component", extent_of<Component>);
+    digest.type("Range", extent_of<Range>, {SWITCHYARD_MEMBER(Range, min), SWITCHYARD_MEMBER(Range, max)});
+    digest.type("Reason", extent_of<Reason>,
+                {SWITCHYARD_MEMBER(Reason, code), SWITCHYARD_MEMBER(Reason, field),
+                 SWITCHYARD_MEMBER(Reason, expected), SWITCHYARD_MEMBER(Reason, got),
+                 SWITCHYARD_MEMBER(Reason, hint)});
+    digest.type("Verdict", extent_of<Verdict>, {SWITCHYARD_MEMBER(Verdict, reasons)});
+    digest.type("DeviceInfo", extent_of<DeviceInfo>,
+                {SWITCHYARD_MEMBER(DeviceInfo, device), SWITCHYARD_MEMBER(DeviceInfo, index),
+                 SWITCHYARD_MEMBER(DeviceInfo, name), SWITCHYARD_MEMBER(DeviceInfo, compute_capability),
+                 SWITCHYARD_MEMBER(DeviceInfo, memory_bytes), SWITCHYARD_MEMBER(DeviceInfo, multiprocessors),
+                 SWITCHYARD_MEMBER(DeviceInfo, shared_memory_per_block_bytes)});
+    digest.type("HostInfo", extent_of<HostInfo>,
+                {SWITCHYARD_MEMBER(HostInfo, name), SWITCHYARD_MEMBER(HostInfo, described),
+                 SWITCHYARD_MEMBER(HostInfo, cpu_model), SWITCHYARD_MEMBER(HostInfo, cores),
+                 SWITCHYARD_MEMBER(HostInfo, cpu_features), SWITCHYARD_MEMBER(HostInfo, l2_bytes),
+                 SWITCHYARD_MEMBER(HostInfo, l3_bytes), SWITCHYARD_MEMBER(HostInfo, memory_bytes),
+                 SWITCHYARD_MEMBER(HostInfo, libtorch_version), SWITCHYARD_MEMBER(HostInfo, devices)});
+    digest.type("CreateInfo", extent_of<CreateInfo>,
+                {SWITCHYARD_MEMBER(CreateInfo, request), SWITCHYARD_MEMBER(CreateInfo, variant),
+                 SWITCHYARD_MEMBER(CreateInfo, options), SWITCHYARD_MEMBER(CreateInfo, host),
+                 SWITCHYARD_MEMBER(CreateInfo, services), SWITCHYARD_MEMBER(CreateInfo, token)});
+    digest.type("Saved", extent_of<Saved>,
+                {SWITCHYARD_MEMBER(Saved, tensors), SWITCHYARD_MEMBER(Saved, integers)});
+    digest.type("Saved::Entry", extent_of<Saved::Entry>,
+                {SWITCHYARD_MEMBER(Saved::Entry, tensor), SWITCHYARD_MEMBER(Saved::Entry, role)});
+    digest.type("Dropout", extent_of<Dropout>,
+                {SWITCHYARD_MEMBER(Dropout, p), SWITCHYARD_MEMBER(Dropout, seed)});
+    digest.type("Tokens", extent_of<Tokens>,
+                {SWITCHYARD_MEMBER(Tokens, layout), SWITCHYARD_MEMBER(Tokens, lengths),
+                 SWITCHYARD_MEMBER(Tokens, cu_seqlens), SWITCHYARD_MEMBER(Tokens, positions),
+                 SWITCHYARD_MEMBER(Tokens, max_seqlen), SWITCHYARD_MEMBER(Tokens, first_document)});
 }
 
 // Of the members of requests, name and type in their order, from which their offsets follow.
-constexpr void digest_common_request(LayoutDigest& digest) {
+template <class Digest>
+constexpr void digest_common_request(Digest& digest) {
     const Request common;
-    digest.type<Request>("Request");
-    Request::each_common_field(
-        common, [&]<class Member>(std::string_view name, const Member&) { digest.type<Member>(name); });
+    digest.type("Request", extent_of<Request>);
+    Request::each_common_field(common, [&]<class Member>(std::string_view name, const Member&) {
+        digest.type(name, extent_of<Member>);
+    });
 }
 
-template <class Traits>
-constexpr void digest_request(LayoutDigest& digest, Traits) {
+template <class Digest, class Traits>
+constexpr void digest_request(Digest& digest, Traits) {
     const typename Traits::Request request;
-    digest.type<typename Traits::Request>(Traits::request_name);
-    request.each_field(
-        request, [&]<class Member>(std::string_view name, const Member&) { digest.type<Member>(name); });
+    digest.type(Traits::request_name, extent_of<typename Traits::Request>);
+    request.each_field(request, [&]<class Member>(std::string_view name, const Member&) {
+        digest.type(name, extent_of<Member>);
+    });
 }
 
-constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::attention>) {
+template <class Digest>
+constexpr void digest_calls(Digest& digest, KindTraits<Kind::attention>) {
     using I = AttentionInputs;
-    digest.type<I>("AttentionInputs", {offsetof(I, q), offsetof(I, k), offsetof(I, v),
-                                       offsetof(I, relative_bias), offsetof(I, dense_bias)});
+    digest.type("AttentionInputs", extent_of<I>,
+                {SWITCHYARD_MEMBER(I, q), SWITCHYARD_MEMBER(I, k), SWITCHYARD_MEMBER(I, v),
+                 SWITCHYARD_MEMBER(I, relative_bias), SWITCHYARD_MEMBER(I, dense_bias)});
     using M = AttentionMask;
-    digest.type<M>(
-        "AttentionMask",
-        {offsetof(M, kinds), offsetof(M, key_lengths), offsetof(M, query_offsets), offsetof(M, window_left),
-         offsetof(M, window_right), offsetof(M, prefix_lengths), offsetof(M, alibi_slopes),
-         offsetof(M, soft_cap), offsetof(M, relative_bidirectional), offsetof(M, relative_max_distance),
-         offsetof(M, cu_seqlens_q), offsetof(M, cu_seqlens_k), offsetof(M, max_seqlen_q),
-         offsetof(M, max_seqlen_k), offsetof(M, first_document), offsetof(M, first_head)});
+    digest.type("AttentionMask", extent_of<M>,
+                {SWITCHYARD_MEMBER(M, kinds), SWITCHYARD_MEMBER(M, key_lengths),
+                 SWITCHYARD_MEMBER(M, query_offsets), SWITCHYARD_MEMBER(M, window_left),
+                 SWITCHYARD_MEMBER(M, window_right), SWITCHYARD_MEMBER(M, prefix_lengths),
+                 SWITCHYARD_MEMBER(M, alibi_slopes), SWITCHYARD_MEMBER(M, soft_cap),
+                 SWITCHYARD_MEMBER(M, relative_bidirectional), SWITCHYARD_MEMBER(M, relative_max_distance),
+                 SWITCHYARD_MEMBER(M, cu_seqlens_q), SWITCHYARD_MEMBER(M, cu_seqlens_k),
+                 SWITCHYARD_MEMBER(M, max_seqlen_q), SWITCHYARD_MEMBER(M, max_seqlen_k),
+                 SWITCHYARD_MEMBER(M, first_document), SWITCHYARD_MEMBER(M, first_head)});
     using P = AttentionParams;
-    digest.type<P>("AttentionParams", {offsetof(P, layout), offsetof(P, scale), offsetof(P, mask),
-                                       offsetof(P, dropout), offsetof(P, want_lse), offsetof(P, pages)});
+    digest.type("AttentionParams", extent_of<P>,
+                {SWITCHYARD_MEMBER(P, layout), SWITCHYARD_MEMBER(P, scale), SWITCHYARD_MEMBER(P, mask),
+                 SWITCHYARD_MEMBER(P, dropout), SWITCHYARD_MEMBER(P, want_lse), SWITCHYARD_MEMBER(P, pages)});
     using O = AttentionOutputs;
-    digest.type<O>("AttentionOutputs", {offsetof(O, out), offsetof(O, lse)});
+    digest.type("AttentionOutputs", extent_of<O>, {SWITCHYARD_MEMBER(O, out), SWITCHYARD_MEMBER(O, lse)});
     using N = AttentionNeeds;
-    digest.type<N>("AttentionNeeds", {offsetof(N, q), offsetof(N, k), offsetof(N, v),
-                                      offsetof(N, relative_bias), offsetof(N, dense_bias)});
+    digest.type("AttentionNeeds", extent_of<N>,
+                {SWITCHYARD_MEMBER(N, q), SWITCHYARD_MEMBER(N, k), SWITCHYARD_MEMBER(N, v),
+                 SWITCHYARD_MEMBER(N, relative_bias), SWITCHYARD_MEMBER(N, dense_bias)});
     using G = AttentionGrads;
-    digest.type<G>("AttentionGrads", {offsetof(G, q), offsetof(G, k), offsetof(G, v),
-                                      offsetof(G, relative_bias), offsetof(G, dense_bias)});
+    digest.type("AttentionGrads", extent_of<G>,
+                {SWITCHYARD_MEMBER(G, q), SWITCHYARD_MEMBER(G, k), SWITCHYARD_MEMBER(G, v),
+                 SWITCHYARD_MEMBER(G, relative_bias), SWITCHYARD_MEMBER(G, dense_bias)});
     using C = PagedCache;
-    digest.type<C>("PagedCache", {offsetof(C, k_pages), offsetof(C, v_pages), offsetof(C, block_table),
-                                  offsetof(C, lengths)});
+    digest.type("PagedCache", extent_of<C>,
+                {SWITCHYARD_MEMBER(C, k_pages), SWITCHYARD_MEMBER(C, v_pages),
+                 SWITCHYARD_MEMBER(C, block_table), SWITCHYARD_MEMBER(C, lengths)});
 }
 
-constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::normalization>) {
+template <class Digest>
+constexpr void digest_calls(Digest& digest, KindTraits<Kind::normalization>) {
     using I = NormalizationInputs;
-    digest.type<I>("NormalizationInputs", {offsetof(I, x), offsetof(I, bias), offsetof(I, residual),
-                                           offsetof(I, weight), offsetof(I, beta)});
+    digest.type("NormalizationInputs", extent_of<I>,
+                {SWITCHYARD_MEMBER(I, x), SWITCHYARD_MEMBER(I, bias), SWITCHYARD_MEMBER(I, residual),
+                 SWITCHYARD_MEMBER(I, weight), SWITCHYARD_MEMBER(I, beta)});
     using P = NormalizationParams;
-    digest.type<P>("NormalizationParams",
-                   {offsetof(P, norm), offsetof(P, eps), offsetof(P, dropout), offsetof(P, tokens)});
+    digest.type("NormalizationParams", extent_of<P>,
+                {SWITCHYARD_MEMBER(P, norm), SWITCHYARD_MEMBER(P, eps), SWITCHYARD_MEMBER(P, dropout),
+                 SWITCHYARD_MEMBER(P, tokens)});
     using O = NormalizationOutputs;
-    digest.type<O>("NormalizationOutputs", {offsetof(O, y), offsetof(O, sum)});
+    digest.type("NormalizationOutputs", extent_of<O>, {SWITCHYARD_MEMBER(O, y), SWITCHYARD_MEMBER(O, sum)});
     using N = NormalizationNeeds;
-    digest.type<N>("NormalizationNeeds", {offsetof(N, x), offsetof(N, bias), offsetof(N, residual),
-                                          offsetof(N, weight), offsetof(N, beta)});
+    digest.type("NormalizationNeeds", extent_of<N>,
+                {SWITCHYARD_MEMBER(N, x), SWITCHYARD_MEMBER(N, bias), SWITCHYARD_MEMBER(N, residual),
+                 SWITCHYARD_MEMBER(N, weight), SWITCHYARD_MEMBER(N, beta)});
     using G = NormalizationGrads;
-    digest.type<G>("NormalizationGrads", {offsetof(G, x), offsetof(G, bias), offsetof(G, residual),
-                                          offsetof(G, weight), offsetof(G, beta)});
+    digest.type("NormalizationGrads", extent_of<G>,
+                {SWITCHYARD_MEMBER(G, x), SWITCHYARD_MEMBER(G, bias), SWITCHYARD_MEMBER(G, residual),
+                 SWITCHYARD_MEMBER(G, weight), SWITCHYARD_MEMBER(G, beta)});
 }
 
-constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::activation>) {
-    digest.type<ActivationInputs>("ActivationInputs",
-                                  {offsetof(ActivationInputs, x), offsetof(ActivationInputs, bias)});
+template <class Digest>
+constexpr void digest_calls(Digest& digest, KindTraits<Kind::activation>) {
+    digest.type("ActivationInputs", extent_of<ActivationInputs>,
+                {SWITCHYARD_MEMBER(ActivationInputs, x), SWITCHYARD_MEMBER(ActivationInputs, bias)});
     using A = ActivationParams;
-    digest.type<A>("ActivationParams", {offsetof(A, activation), offsetof(A, dropout), offsetof(A, tokens)});
-    digest.type<ActivationNeeds>("ActivationNeeds",
-                                 {offsetof(ActivationNeeds, x), offsetof(ActivationNeeds, bias)});
-    digest.type<ActivationGrads>("ActivationGrads",
-                                 {offsetof(ActivationGrads, x), offsetof(ActivationGrads, bias)});
+    digest.type(
+        "ActivationParams", extent_of<A>,
+        {SWITCHYARD_MEMBER(A, activation), SWITCHYARD_MEMBER(A, dropout), SWITCHYARD_MEMBER(A, tokens)});
+    digest.type("ActivationNeeds", extent_of<ActivationNeeds>,
+                {SWITCHYARD_MEMBER(ActivationNeeds, x), SWITCHYARD_MEMBER(ActivationNeeds, bias)});
+    digest.type("ActivationGrads", extent_of<ActivationGrads>,
+                {SWITCHYARD_MEMBER(ActivationGrads, x), SWITCHYARD_MEMBER(ActivationGrads, bias)});
 }
 
-constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::loss>) {
+template <class Digest>
+constexpr void digest_calls(Digest& digest, KindTraits<Kind::loss>) {
     using I = LossInputs;
-    digest.type<I>("LossInputs",
-                   {offsetof(I, x), offsetof(I, weight), offsetof(I, bias), offsetof(I, targets)});
+    digest.type("LossInputs", extent_of<I>,
+                {SWITCHYARD_MEMBER(I, x), SWITCHYARD_MEMBER(I, weight), SWITCHYARD_MEMBER(I, bias),
+                 SWITCHYARD_MEMBER(I, targets)});
     using P = LossParams;
-    digest.type<P>("LossParams", {offsetof(P, reduction), offsetof(P, divisor), offsetof(P, ignore_index),
-                                  offsetof(P, label_smoothing), offsetof(P, z_loss),
-                                  offsetof(P, may_overwrite_logits), offsetof(P, loss)});
-    digest.type<LossOutputs>("LossOutputs", {offsetof(LossOutputs, loss), offsetof(LossOutputs, count)});
-    digest.type<LossNeeds>("LossNeeds",
-                           {offsetof(LossNeeds, x), offsetof(LossNeeds, weight), offsetof(LossNeeds, bias)});
-    digest.type<LossGrads>("LossGrads",
-                           {offsetof(LossGrads, x), offsetof(LossGrads, weight), offsetof(LossGrads, bias)});
+    digest.type(
+        "LossParams", extent_of<P>,
+        {SWITCHYARD_MEMBER(P, reduction), SWITCHYARD_MEMBER(P, divisor), SWITCHYARD_MEMBER(P, ignore_index),
+         SWITCHYARD_MEMBER(P, label_smoothing), SWITCHYARD_MEMBER(P, z_loss),
+         SWITCHYARD_MEMBER(P, may_overwrite_logits), SWITCHYARD_MEMBER(P, loss)});
+    digest.type("LossOutputs", extent_of<LossOutputs>,
+                {SWITCHYARD_MEMBER(LossOutputs, loss), SWITCHYARD_MEMBER(LossOutputs, count)});
+    digest.type("LossNeeds", extent_of<LossNeeds>,
+                {SWITCHYARD_MEMBER(LossNeeds, x), SWITCHYARD_MEMBER(LossNeeds, weight),
+                 SWITCHYARD_MEMBER(LossNeeds, bias)});
+    digest.type("LossGrads", extent_of<LossGrads>,
+                {SWITCHYARD_MEMBER(LossGrads, x), SWITCHYARD_MEMBER(LossGrads, weight),
+                 SWITCHYARD_MEMBER(LossGrads, bias)});
 }
 
-constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::optimizer>) {
+template <class Digest>
+constexpr void digest_calls(Digest& digest, KindTraits<Kind::optimizer>) {
     using P = Parameter;
-    digest.type<P>("Parameter",
-                   {offsetof(P, name), offsetof(P, value), offsetof(P, gradient), offsetof(P, master)});
+    digest.type("Parameter", extent_of<P>,
+                {SWITCHYARD_MEMBER(P, name), SWITCHYARD_MEMBER(P, value), SWITCHYARD_MEMBER(P, gradient),
+                 SWITCHYARD_MEMBER(P, master)});
     using H = HyperParameters;
-    digest.type<H>("HyperParameters",
-                   {offsetof(H, lr), offsetof(H, beta1), offsetof(H, beta2), offsetof(H, eps),
-                    offsetof(H, weight_decay), offsetof(H, momentum), offsetof(H, nesterov)});
+    digest.type("HyperParameters", extent_of<H>,
+                {SWITCHYARD_MEMBER(H, lr), SWITCHYARD_MEMBER(H, beta1), SWITCHYARD_MEMBER(H, beta2),
+                 SWITCHYARD_MEMBER(H, eps), SWITCHYARD_MEMBER(H, weight_decay),
+                 SWITCHYARD_MEMBER(H, momentum), SWITCHYARD_MEMBER(H, nesterov)});
     using G = ParameterGroup;
-    digest.type<G>("ParameterGroup", {offsetof(G, name), offsetof(G, hyper), offsetof(G, parameters)});
+    digest.type("ParameterGroup", extent_of<G>,
+                {SWITCHYARD_MEMBER(G, name), SWITCHYARD_MEMBER(G, hyper), SWITCHYARD_MEMBER(G, parameters)});
     using S = StepParams;
-    digest.type<S>("StepParams", {offsetof(S, max_grad_norm), offsetof(S, grad_scale),
-                                  offsetof(S, grad_scale_tensor), offsetof(S, lr_factor_tensor)});
-    digest.type<StepResult>("StepResult", {offsetof(StepResult, grad_norm), offsetof(StepResult, found_inf)});
+    digest.type("StepParams", extent_of<S>,
+                {SWITCHYARD_MEMBER(S, max_grad_norm), SWITCHYARD_MEMBER(S, grad_scale),
+                 SWITCHYARD_MEMBER(S, grad_scale_tensor), SWITCHYARD_MEMBER(S, lr_factor_tensor)});
+    digest.type("StepResult", extent_of<StepResult>,
+                {SWITCHYARD_MEMBER(StepResult, grad_norm), SWITCHYARD_MEMBER(StepResult, found_inf)});
     using E = OptimizerStateEntry;
-    digest.type<E>("OptimizerStateEntry", {offsetof(E, parameter), offsetof(E, key), offsetof(E, value)});
+    digest.type("OptimizerStateEntry", extent_of<E>,
+                {SWITCHYARD_MEMBER(E, parameter), SWITCHYARD_MEMBER(E, key), SWITCHYARD_MEMBER(E, value)});
     using T = OptimizerState;
-    digest.type<T>("OptimizerState", {offsetof(T, algorithm), offsetof(T, step), offsetof(T, entries)});
+    digest.type("OptimizerState", extent_of<T>,
+                {SWITCHYARD_MEMBER(T, algorithm), SWITCHYARD_MEMBER(T, step), SWITCHYARD_MEMBER(T, entries)});
 }
 
-constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::precision>) {
-    digest.type<LinearSite>("LinearSite", {offsetof(LinearSite, name), offsetof(LinearSite, layer),
-                                           offsetof(LinearSite, layers)});
+template <class Digest>
+constexpr void digest_calls(Digest& digest, KindTraits<Kind::precision>) {
+    digest.type("LinearSite", extent_of<LinearSite>,
+                {SWITCHYARD_MEMBER(LinearSite, name), SWITCHYARD_MEMBER(LinearSite, layer),
+                 SWITCHYARD_MEMBER(LinearSite, layers)});
     using I = LinearInputs;
-    digest.type<I>("LinearInputs", {offsetof(I, x), offsetof(I, weight), offsetof(I, bias)});
+    digest.type("LinearInputs", extent_of<I>,
+                {SWITCHYARD_MEMBER(I, x), SWITCHYARD_MEMBER(I, weight), SWITCHYARD_MEMBER(I, bias)});
     using Q = QuantizedInputs;
-    digest.type<Q>("QuantizedInputs", {offsetof(Q, x), offsetof(Q, weight), offsetof(Q, kept_x)});
-    digest.type<LinearNeeds>("LinearNeeds", {offsetof(LinearNeeds, x), offsetof(LinearNeeds, weight)});
+    digest.type("QuantizedInputs", extent_of<Q>,
+                {SWITCHYARD_MEMBER(Q, x), SWITCHYARD_MEMBER(Q, weight), SWITCHYARD_MEMBER(Q, kept_x)});
+    digest.type("LinearNeeds", extent_of<LinearNeeds>,
+                {SWITCHYARD_MEMBER(LinearNeeds, x), SWITCHYARD_MEMBER(LinearNeeds, weight)});
     using G = QuantizedGradients;
-    digest.type<G>("QuantizedGradients",
-                   {offsetof(G, grad), offsetof(G, weight), offsetof(G, grad_t), offsetof(G, kept_x)});
+    digest.type("QuantizedGradients", extent_of<G>,
+                {SWITCHYARD_MEMBER(G, grad), SWITCHYARD_MEMBER(G, weight), SWITCHYARD_MEMBER(G, grad_t),
+                 SWITCHYARD_MEMBER(G, kept_x)});
     using E = PrecisionState::Entry;
-    digest.type<PrecisionState>("PrecisionState")
-        .type<E>("PrecisionState::Entry", {offsetof(E, key), offsetof(E, value)});
+    digest.type("PrecisionState", extent_of<PrecisionState>)
+        .type("PrecisionState::Entry", extent_of<E>,
+              {SWITCHYARD_MEMBER(E, key), SWITCHYARD_MEMBER(E, value)});
 }
 
-constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::linear>) {
+template <class Digest>
+constexpr void digest_calls(Digest& digest, KindTraits<Kind::linear>) {
     using O = LinearOperand;
-    digest.type<O>("LinearOperand", {offsetof(O, values), offsetof(O, inverse_scale), offsetof(O, group)});
+    digest.type(
+        "LinearOperand", extent_of<O>,
+        {SWITCHYARD_MEMBER(O, values), SWITCHYARD_MEMBER(O, inverse_scale), SWITCHYARD_MEMBER(O, group)});
     using P = PreparedWeight;
-    digest.type<P>("PreparedWeight", {offsetof(P, form), offsetof(P, bytes), offsetof(P, replaces_weight)});
+    digest.type(
+        "PreparedWeight", extent_of<P>,
+        {SWITCHYARD_MEMBER(P, form), SWITCHYARD_MEMBER(P, bytes), SWITCHYARD_MEMBER(P, replaces_weight)});
     using W = LinearWeight;
-    digest.type<W>("LinearWeight", {offsetof(W, operand), offsetof(W, prepared)});
+    digest.type("LinearWeight", extent_of<W>,
+                {SWITCHYARD_MEMBER(W, operand), SWITCHYARD_MEMBER(W, prepared)});
     using Q = QuantizedWeight;
-    digest.type<Q>("QuantizedWeight", {offsetof(Q, values), offsetof(Q, scales), offsetof(Q, zero_points),
-                                       offsetof(Q, input_scale), offsetof(Q, in), offsetof(Q, group)});
+    digest.type(
+        "QuantizedWeight", extent_of<Q>,
+        {SWITCHYARD_MEMBER(Q, values), SWITCHYARD_MEMBER(Q, scales), SWITCHYARD_MEMBER(Q, zero_points),
+         SWITCHYARD_MEMBER(Q, input_scale), SWITCHYARD_MEMBER(Q, in), SWITCHYARD_MEMBER(Q, group)});
 }
 
-constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::data_loader>) {
+template <class Digest>
+constexpr void digest_calls(Digest& digest, KindTraits<Kind::data_loader>) {
     using S = Sample;
-    digest.type<S>("Sample", {offsetof(S, ids), offsetof(S, token_type_ids), offsetof(S, target_ids),
-                              offsetof(S, labels), offsetof(S, documents), offsetof(S, float_labels)});
+    digest.type(
+        "Sample", extent_of<S>,
+        {SWITCHYARD_MEMBER(S, ids), SWITCHYARD_MEMBER(S, token_type_ids), SWITCHYARD_MEMBER(S, target_ids),
+         SWITCHYARD_MEMBER(S, labels), SWITCHYARD_MEMBER(S, documents), SWITCHYARD_MEMBER(S, float_labels)});
     using P = LoaderParams;
-    digest.type<P>("LoaderParams",
-                   {offsetof(P, batch_size), offsetof(P, token_budget), offsetof(P, max_length),
-                    offsetof(P, pad_multiple), offsetof(P, pad_id), offsetof(P, layout), offsetof(P, shuffle),
-                    offsetof(P, drop_last), offsetof(P, pinned), offsetof(P, seed), offsetof(P, rank),
-                    offsetof(P, world_size)});
-    digest.type<LoaderPosition>("LoaderPosition",
-                                {offsetof(LoaderPosition, epoch), offsetof(LoaderPosition, batch)});
+    digest.type("LoaderParams", extent_of<P>,
+                {SWITCHYARD_MEMBER(P, batch_size), SWITCHYARD_MEMBER(P, token_budget),
+                 SWITCHYARD_MEMBER(P, max_length), SWITCHYARD_MEMBER(P, pad_multiple),
+                 SWITCHYARD_MEMBER(P, pad_id), SWITCHYARD_MEMBER(P, layout), SWITCHYARD_MEMBER(P, shuffle),
+                 SWITCHYARD_MEMBER(P, drop_last), SWITCHYARD_MEMBER(P, pinned), SWITCHYARD_MEMBER(P, seed),
+                 SWITCHYARD_MEMBER(P, rank), SWITCHYARD_MEMBER(P, world_size)});
+    digest.type("LoaderPosition", extent_of<LoaderPosition>,
+                {SWITCHYARD_MEMBER(LoaderPosition, epoch), SWITCHYARD_MEMBER(LoaderPosition, batch)});
     using T = TokenBatch;
-    digest.type<T>("TokenBatch",
-                   {offsetof(T, ids), offsetof(T, token_type_ids), offsetof(T, tokens), offsetof(T, count)});
-    digest.type<Batch>("Batch", {offsetof(Batch, source), offsetof(Batch, target), offsetof(Batch, labels),
-                                 offsetof(Batch, samples), offsetof(Batch, float_labels)});
+    digest.type("TokenBatch", extent_of<T>,
+                {SWITCHYARD_MEMBER(T, ids), SWITCHYARD_MEMBER(T, token_type_ids),
+                 SWITCHYARD_MEMBER(T, tokens), SWITCHYARD_MEMBER(T, count)});
+    digest.type(
+        "Batch", extent_of<Batch>,
+        {SWITCHYARD_MEMBER(Batch, source), SWITCHYARD_MEMBER(Batch, target), SWITCHYARD_MEMBER(Batch, labels),
+         SWITCHYARD_MEMBER(Batch, samples), SWITCHYARD_MEMBER(Batch, float_labels)});
 }
+#undef SWITCHYARD_MEMBER
 #pragma GCC diagnostic pop
 
-// Of what all kinds share.
-constexpr std::uint64_t layout_digest() {
-    LayoutDigest digest;
+// Of what all kinds share, told to a LayoutDigest or to what has the same functions.
+template <class Digest>
+constexpr void digest_shared(Digest& digest) {
     digest_exports(digest);
     digest_basics(digest);
     digest_common_request(digest);
-    digest.text(interface_layouts[0].name).text(interface_layouts[0].functions);
+    digest.functions(interface_layouts[0]);
+}
+
+template <class Digest>
+constexpr void digest_kind(Digest& digest, Kind kind) {
+    visit(kind, [&](auto traits) {
+        digest_request(digest, traits);
+        digest_calls(digest, traits);
+    });
+    digest.functions(interface_of(kind));
+    if (kind == Kind::data_loader) digest.functions(interface_layouts[std::size(interface_layouts) - 1]);
+}
+
+constexpr std::uint64_t layout_digest() {
+    LayoutDigest digest;
+    digest_shared(digest);
     return digest.value();
 }
 
 constexpr std::uint64_t layout_digest(Kind kind) {
     LayoutDigest digest;
-    visit(kind, [&](auto traits) {
-        digest_request(digest, traits);
-        digest_calls(digest, traits);
-    });
-    digest.text(interface_of(kind).name).text(interface_of(kind).functions);
-    if (kind == Kind::data_loader) {
-        constexpr const InterfaceLayout& source = interface_layouts[std::size(interface_layouts) - 1];
-        digest.text(source.name).text(source.functions);
-    }
+    digest_kind(digest, kind);
     return digest.value();
 }
 

@@ -73,6 +73,19 @@ TEST_CASE("each mistake is told with its place, and nothing is written") {
          "cpu_features: is the string \"avx2\"; expected a list of strings"},
         {head + "cpu_features = [\"avx2\", \"avx2\"]\n" + component, "cpu_features: has 'avx2' twice"},
         {head + "init_header = \"x.h\"\n" + component, "init_header: stands without init"},
+        {head + "tier = \"stabel\"\n" + component,
+         "plugin.toml:6:8: error: tier: is the string \"stabel\"; expected one of \"native\", \"stable\"; "
+         "did you "
+         "mean \"stable\"?"},
+        {head + "tier = \"stable\"\n[[component]]\nkind = \"loss\"\nid = \"a\"\n",
+         "plugin.toml:8:8: error: component[0].kind: is the string \"loss\"; expected"},
+        {head + "tier = \"stable\"\n[[component]]\nkind = \"linear\"\nid = \"a\"\nclass = \"A\"\n",
+         "plugin.toml:10:9: error: component[0].class: has no meaning in the stable tier"},
+        {head + "tier = \"stable\"\ninit = \"f\"\n", "plugin.toml:7:8: error: init: "},
+        {head + "tier = \"stable\"\nlibtorch_minimum = \"new\"\n",
+         "plugin.toml:7:20: error: libtorch_minimum: is the string \"new\"; expected a version of LibTorch"},
+        {head + "libtorch_minimum = \"2.10\"\n" + component,
+         "plugin.toml:6:20: error: libtorch_minimum: is for tier = \"stable\" only"},
         {head + "[[component]]\nkind = \"atention\"\n",
          "plugin.toml:7:8: error: component[0].kind: is the string \"atention\"; expected one of "
          R"("attention", "normalization", "activation", "loss", "optimizer", "precision", "data_loader", )"

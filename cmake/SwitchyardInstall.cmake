@@ -37,7 +37,7 @@ include(CMakePackageConfigHelpers)
 configure_package_config_file(cmake/SwitchyardConfig.cmake.in "${PROJECT_BINARY_DIR}/package/SwitchyardConfig.cmake"
   INSTALL_DESTINATION lib/cmake/Switchyard NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/SwitchyardConfigVersion.cmake"
-  COMPATIBILITY SameMinorVersion)
+  COMPATIBILITY SameMajorVersion)
 install(FILES
   "${PROJECT_BINARY_DIR}/package/SwitchyardConfig.cmake"
   "${PROJECT_BINARY_DIR}/package/SwitchyardConfigVersion.cmake"

@@ -358,7 +358,7 @@ TEST_CASE("a plan is saved, and a saved plan refuses what has changed") {
         changed.err,
         contains(saved +
                  ": error: the plan differs from the saved one:\n"
-                 "    attention, encoder.0-5, eval: saved torch/torch 0.1.0, now naive/naive 0.1.0\n"));
+                 "    attention, encoder.0-5, eval: saved torch/torch 1.0.0, now naive/naive 1.0.0\n"));
 
     auto other = Json::parse(read(saved));
     other.at("slots").at(0).at("content_hash") = "0123";

@@ -1,4 +1,4 @@
-// Properties that a component says of itself in words, asked for through Component::query. Since 0.1.
+// Properties that a component says of itself in words, asked for through Component::query. Since 1.0.
 //
 // The answer is a `const char*` that lives as long as the component; nullptr, which is also what a component
 // answers that does not know the property, says nothing.

@@ -1,6 +1,6 @@
 // An optimizer whose state is divided over processes (Rajbhandari et al. 2020, arXiv:1910.02054,
 // "ZeRO-1"): each is bound to parts of the parameters and steps these alone. Asked for through
-// Component::query; nullptr: it steps whole models only. Since 0.1.
+// Component::query; nullptr: it steps whole models only. Since 1.0.
 //
 //     void* query(std::string_view id) override {
 //         if (id == sharded_optimizer_interface) return static_cast<ShardedOptimizer*>(this);

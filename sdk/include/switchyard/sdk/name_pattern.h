@@ -1,4 +1,4 @@
-// Layers by name: which ones a policy leaves alone. Since 0.1.
+// Layers by name: which ones a policy leaves alone. Since 1.0.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // What optimizers check alike: the groups that they are bound to, the gradients that they are given, and the
-// state that they take back. Since 0.1.
+// state that they take back. Since 1.0.
 //
 //     void MyOptimizer::bind(const std::vector<ParameterGroup>& groups) {
 //         check_groups("mine", groups);

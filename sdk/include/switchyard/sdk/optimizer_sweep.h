@@ -1,4 +1,4 @@
-// One parallel sweep over all tensors of an optimizer's step, whatever their sizes. Since 0.1.
+// One parallel sweep over all tensors of an optimizer's step, whatever their sizes. Since 1.0.
 //
 // Tensors are cut into pieces of at most `sweep_piece` values; threads take the next piece as they become
 // free. What a piece yields is kept by its number and summed in that order, so that results are the same bits

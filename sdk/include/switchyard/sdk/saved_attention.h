@@ -1,6 +1,6 @@
 // What attention keeps between forward and backward when backward makes the probabilities again: its inputs,
 // its output, and of each row's softmax the largest score and the sum (Dao et al. 2022, arXiv:2205.14135).
-// Since 0.1.
+// Since 1.0.
 //
 //     AttentionOutputs MyAttention::forward(const AttentionInputs& inputs, const AttentionParams& params,
 //       Saved* saved) {

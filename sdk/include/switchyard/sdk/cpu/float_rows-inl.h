@@ -1,5 +1,5 @@
 // Rows of float32, bfloat16 and float16 in vectors of Highway: to float, back, the sum of squares, and steps
-// on rows of floats. Since 0.1.
+// on rows of floats. Since 1.0.
 //
 // Included once for each target, as Highway's own "-inl.h" headers are, by a source that has
 // <hwy/foreach_target.h>:

@@ -1,5 +1,5 @@
 // How numbers are put in the order that LibTorch's brgemm reads them in, whichever vectors the processor has:
-// made by panels-inl.h. Since 0.1.
+// made by panels-inl.h. Since 1.0.
 //
 // A right operand of 16-bit numbers stands in pairs of rows side by side, [k / 2][columns][2], which the
 // processor's dot products read (VNNI).

@@ -1,4 +1,4 @@
-// Transposing and interleaving in vectors of Highway. Since 0.1. Included once for each target, as
+// Transposing and interleaving in vectors of Highway. Since 1.0. Included once for each target, as
 // float_rows-inl.h says.
 #if defined(SWITCHYARD_SDK_PANELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SWITCHYARD_SDK_PANELS_INL_H_

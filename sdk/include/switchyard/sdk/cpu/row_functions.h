@@ -1,5 +1,5 @@
 // What is done to rows of float32, bfloat16 and float16, whichever vectors the processor has: made by
-// float_rows-inl.h, called through by sweeps. Since 0.1.
+// float_rows-inl.h, called through by sweeps. Since 1.0.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Operands of products of tiles that stay in a core's cache, by the kernels that LibTorch exports (oneDNN's
 // brgemm, made at run time for one size): copies of a few rows in the order that those read them in. For
-// kernels that do something of their own to the tiles; whole products are in tile_product.h. Since 0.1.
+// kernels that do something of their own to the tiles; whole products are in tile_product.h. Since 1.0.
 //
 //   left(rows):          [n, d] dense, d rounded up                      the left operand of a product
 //   right(rows):         the right operand of x * rows, [n, d]

@@ -1,6 +1,6 @@
 // Products of matrices in tiles, by LibTorch's exported brgemm (oneDNN's kernels, made at run time), where
 // that is faster than LibTorch's own product: its library takes narrow vectors on some processors that have
-// wide ones. Since 0.1.
+// wide ones. Since 1.0.
 //
 // A tile of the result is summed up over all of the inner dimension by one thread, in the same order whatever
 // the number of threads.

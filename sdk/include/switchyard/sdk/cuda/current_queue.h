@@ -1,5 +1,5 @@
 // Where a component on a CUDA device runs: LibTorch's current stream. For sources of a plugin's CUDA part
-// (CUDA_WRAPPERS) and nothing else. Since 0.1.
+// (CUDA_WRAPPERS) and nothing else. Since 1.0.
 #pragma once
 
 #include <c10/cuda/CUDAException.h>

@@ -1,6 +1,6 @@
 // What kernels ask of a device: the same sources are compiled by nvcc (device_cuda.h) and, as plain C++, for
 // an emulator, which runs them without a device and finds missing barriers, lanes that do not meet, unaligned
-// access. Included by kernel sources and by nothing else. Since 0.1.
+// access. Included by kernel sources and by nothing else. Since 1.0.
 //
 // In namespace switchyard::device, blocks and grids one-dimensional:
 //

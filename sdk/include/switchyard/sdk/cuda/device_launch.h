@@ -1,5 +1,5 @@
 // What the two sides of a launch share: its geometry, and the element types that kernels read and write.
-// Neither CUDA nor LibTorch is needed. Since 0.1.
+// Neither CUDA nor LibTorch is needed. Since 1.0.
 #pragma once
 
 #include <cstddef>

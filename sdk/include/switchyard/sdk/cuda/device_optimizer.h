@@ -1,4 +1,4 @@
-// An optimizer's step over all of its tensors in one launch, as its kernels see it. Since 0.1.
+// An optimizer's step over all of its tensors in one launch, as its kernels see it. Since 1.0.
 //
 // Apex's multi_tensor_apply (csrc/multi_tensor_apply.cuh) hands a launch its tensors as an argument, so 36
 // tensors or 320 pieces fill one; LibTorch's foreach kernels (ATen/native/cuda/MultiTensorApply.cuh) do the

@@ -1,5 +1,5 @@
 // The list of an optimizer's tensors in a step, as it lies in memory of the device. Plain data, for kernels
-// (device_optimizer.h) and for the host (optimizer_on_device.h). Since 0.1.
+// (device_optimizer.h) and for the host (optimizer_on_device.h). Since 1.0.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Eight values at a time, as floats, whatever they are stored in; and sums over a warp or a block in a fixed
-// order. For kernel sources. Since 0.1.
+// order. For kernel sources. Since 1.0.
 #pragma once
 
 #include <switchyard/sdk/cuda/device.h>

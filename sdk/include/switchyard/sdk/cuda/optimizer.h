@@ -1,5 +1,5 @@
 // An optimizer on a CUDA device: a step of its plugin's own (optimizer_on_device.h) in LibTorch's current
-// stream. For sources of a plugin's CUDA part (CUDA_WRAPPERS) and nothing else. Since 0.1.
+// stream. For sources of a plugin's CUDA part (CUDA_WRAPPERS) and nothing else. Since 1.0.
 #pragma once
 
 #include <vector>

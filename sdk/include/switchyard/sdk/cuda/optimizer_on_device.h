@@ -1,6 +1,6 @@
 // The host's part of an optimizer's step on a device (device_optimizer.h): the list of its tensors, sent only
 // where it has changed, and what stays there from step to step. LibTorch on one side, no CUDA header on the
-// other: streams and launches are the caller's, so the same code runs with emulated kernels. Since 0.1.
+// other: streams and launches are the caller's, so the same code runs with emulated kernels. Since 1.0.
 //
 //     class StepOnDevice : public device::StepWithMoments<MyMoments> ...
 //     auto begun = begin(groups, params, queue, describe, launch_norm);

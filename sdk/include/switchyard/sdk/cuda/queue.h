@@ -1,5 +1,5 @@
 // What the host's part of a CUDA component needs to know of where it runs. Plain C++; where a stream comes
-// from is the caller's. Since 0.1.
+// from is the caller's. Since 1.0.
 #pragma once
 
 #include <cstddef>

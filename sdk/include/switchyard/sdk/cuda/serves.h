@@ -1,5 +1,5 @@
 // What a CUDA part asks of a request, for `supports`: a device of the host that its machine code is for, and
-// a part that was built. Included by sources that define `supports` and by nothing else. Since 0.1.
+// a part that was built. Included by sources that define `supports` and by nothing else. Since 1.0.
 #pragma once
 
 #include <string>

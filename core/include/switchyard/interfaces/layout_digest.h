@@ -179,11 +179,20 @@ constexpr void digest_common_request(Digest& digest) {
     });
 }
 
+// A request that is named, and never made: clang 14 makes no string of libstdc++'s while it compiles.
+template <class T>
+union Unmade {
+    char none = 0;
+    T value;
+    constexpr Unmade() {}
+    constexpr ~Unmade() {}
+};
+
 template <class Digest, class Traits>
 constexpr void digest_request(Digest& digest, Traits) {
-    const typename Traits::Request request;
+    const Unmade<typename Traits::Request> request;
     digest.type(Traits::request_name, extent_of<typename Traits::Request>);
-    request.each_field(request, [&]<class Member>(std::string_view name, const Member&) {
+    Traits::Request::each_field(request.value, [&]<class Member>(std::string_view name, const Member&) {
         digest.type(name, extent_of<Member>);
     });
 }

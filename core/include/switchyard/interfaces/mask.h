@@ -3,9 +3,9 @@
 //
 // Notation: query i and key j are counted within their sequence; the query stands at position
 //     p(i) = i + offset,   offset = kv_length - q_length of the sequence
-// (so fewer queries than keys are the last ones), or as `query_offsets` says. kv_length is the number of keys
-// given, M (key_lengths does not change it: a padded batch of its own keys has offset 0), of a packed sequence
-// its own number, of a paged cache the filled length. The score of (i, j) in head h is
+// (so fewer queries than keys are the last ones), or as `query_offsets` says. kv_length is the number of
+// keys given, M (key_lengths does not change it: a padded batch of its own keys has offset 0), of a packed
+// sequence its own number, of a paged cache the filled length. The score of (i, j) in head h is
 //     s = scale * <q_i, k_j>
 //     s = soft_cap * tanh(s / soft_cap)             if soft_cap > 0   (Gemma 2, arXiv:2408.00118)
 //     s = s - alibi_slopes[h] * |p(i) - j|          if alibi          (Press et al. 2022, arXiv:2108.12409)

@@ -120,64 +120,50 @@ at::Tensor ModelParts::joined(const model::ParameterCut& cut, const at::Tensor& 
     return keep ? cut.joined(parts) : at::Tensor();
 }
 
+// Of what this rank has of it; undefined: nothing.
+at::Tensor ModelParts::whole_of(const WholeParameter& parameter, const at::Tensor& own, bool keep,
+                                const at::TensorOptions& options) const {
+    auto* const stages = mesh_.pipeline();
+    const auto* const cut = cut_of(parameter.name);
+    at::Tensor whole = own;
+    if (cut != nullptr) whole = joined(*cut, own, keep || stages != nullptr);
+    if (stages == nullptr) return whole;
+    if (!whole.defined()) whole = at::empty(parameter.sizes, options);
+    stages->broadcast(whole, parameter.stages.front());
+    return whole;
+}
+
 model::Parameters ModelParts::whole(bool keep) const {
     const at::NoGradGuard no_grad;
-    auto* const stages = mesh_.pipeline();
     const auto options = parameters_.all().front().value.options().requires_grad(false);
     model::Parameters all;
-    for (const auto& [name, sizes, owners] : all_) {
-        const auto* const own = parameters_.find(name);
-        at::Tensor one;
-        if (own != nullptr) {
-            const auto value = own->value.detach();
-            one = own->cut.whole() ? value.clone() : joined(own->cut, value, keep || stages != nullptr);
-        }
-        if (stages != nullptr) {
-            if (!one.defined()) one = at::empty(sizes, options);
-            stages->broadcast(one, owners.front());
-        }
-        if (keep) all.add(name, one);
+    for (const auto& parameter : all_) {
+        const auto* const own = parameters_.find(parameter.name);
+        at::Tensor value;
+        if (own != nullptr) value = own->value.detach();
+        if (own != nullptr && own->cut.whole()) value = value.clone();
+        const auto whole = whole_of(parameter, value, keep, options);
+        if (keep) all.add(parameter.name, whole);
     }
     return all;
 }
 
-// Of all parameters in their order.
-std::vector<bool> ModelParts::defined_at_owners(const std::vector<at::Tensor>& own) const {
-    std::map<std::string, bool> here;
-    for (std::size_t i = 0; i < own.size(); ++i) here[parameters_.all()[i].name] = own[i].defined();
-    auto flags = at::zeros({static_cast<std::int64_t>(all_.size())},
-                           parameters_.all().front().value.options().dtype(at::kFloat).requires_grad(false));
-    for (std::size_t i = 0; i < all_.size(); ++i)
-        if (const auto found = here.find(all_[i].name); found != here.end() && found->second)
-            flags[static_cast<std::int64_t>(i)] = 1.0F;
-    if (mesh_.pipeline() != nullptr) mesh_.pipeline()->sum(flags);
-    const auto known = flags.cpu();
-    std::vector<bool> defined;
-    for (std::size_t i = 0; i < all_.size(); ++i)
-        defined.push_back(known[static_cast<std::int64_t>(i)].item<float>() > 0.0F);
-    return defined;
-}
-
 std::vector<at::Tensor> ModelParts::whole(const std::vector<at::Tensor>& own) const {
     const at::NoGradGuard no_grad;
-    std::map<std::string, at::Tensor> here;
-    for (std::size_t i = 0; i < own.size(); ++i) here[parameters_.all()[i].name] = own[i];
-    const auto defined = defined_at_owners(own);
-    auto* const stages = mesh_.pipeline();
+    Tensors here;
+    for (std::size_t i = 0; i < own.size(); ++i)
+        if (own[i].defined()) here[parameters_.all()[i].name] = own[i].contiguous();
     const auto options = parameters_.all().front().value.options().dtype(at::kFloat).requires_grad(false);
+    // On how many stages each is.
+    auto counts = at::zeros({static_cast<std::int64_t>(all_.size())}, options);
+    for (std::size_t i = 0; i < all_.size(); ++i)
+        if (here.contains(all_[i].name)) counts[static_cast<std::int64_t>(i)] = 1.0F;
+    if (mesh_.pipeline() != nullptr) mesh_.pipeline()->sum(counts);
+    counts = counts.cpu();
     std::vector<at::Tensor> all(all_.size());
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-        if (!defined[i]) continue;
-        const auto& [name, sizes, owners] = all_[i];
-        if (const auto found = here.find(name); found != here.end()) {
-            const auto* const cut = cut_of(name);
-            all[i] = found->second.contiguous();
-            if (cut != nullptr) all[i] = joined(*cut, all[i], true);
-        }
-        if (stages == nullptr) continue;
-        if (!all[i].defined()) all[i] = at::empty(sizes, options);
-        stages->broadcast(all[i], owners.front());
-    }
+    for (std::size_t i = 0; i < all_.size(); ++i)
+        if (counts[static_cast<std::int64_t>(i)].item<float>() > 0.0F)
+            all[i] = whole_of(all_[i], here[all_[i].name], true, options);
     return all;
 }
 

@@ -82,7 +82,8 @@ private:
     template <class Together>
     auto watched(const Together& together);
     at::Tensor joined(const model::ParameterCut& cut, const at::Tensor& own, bool keep) const;
-    std::vector<bool> defined_at_owners(const std::vector<at::Tensor>& own) const;
+    at::Tensor whole_of(const WholeParameter& parameter, const at::Tensor& own, bool keep,
+                        const at::TensorOptions& options) const;
     void join(Tensors& tensors, bool keep) const;
     void cut(Tensors& tensors) const;
     void choose_steppers();

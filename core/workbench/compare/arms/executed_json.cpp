@@ -15,6 +15,18 @@ std::uint64_t calls_then(const std::vector<model::Executed>& before, std::size_t
     return found == before[row].calls.end() ? 0 : found->second;
 }
 
+// To the row that differs in its calls alone, or as one more.
+void add_calls(nlohmann::ordered_json& rows, const nlohmann::ordered_json& row) {
+    const auto same = std::ranges::find_if(rows, [&](auto other) {
+        other["calls"] = row["calls"];
+        return other == row;
+    });
+    if (same == rows.end())
+        rows.push_back(row);
+    else
+        (*same)["calls"] = (*same)["calls"].get<std::uint64_t>() + row["calls"].get<std::uint64_t>();
+}
+
 }  // namespace
 
 nlohmann::ordered_json executed_json(const std::vector<model::Executed>& executed,
@@ -38,22 +50,9 @@ nlohmann::ordered_json executed_json(const std::vector<model::Executed>& execute
 
 nlohmann::ordered_json joined(const std::vector<nlohmann::ordered_json>& all) {
     auto slots = nlohmann::ordered_json::object();
-    for (const auto& one : all) {
-        for (const auto& [slot, rows] : one.items()) {
-            auto& found = slots[slot];
-            for (const auto& row : rows) {
-                const auto same = std::ranges::find_if(found, [&](auto other) {
-                    other["calls"] = row["calls"];
-                    return other == row;
-                });
-                if (same == found.end())
-                    found.push_back(row);
-                else
-                    (*same)["calls"] = (*same)["calls"].template get<std::uint64_t>() +
-                                       row["calls"].template get<std::uint64_t>();
-            }
-        }
-    }
+    for (const auto& one : all)
+        for (const auto& [slot, rows] : one.items())
+            for (const auto& row : rows) add_calls(slots[slot], row);
     return slots;
 }
 

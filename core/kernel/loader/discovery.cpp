@@ -241,8 +241,9 @@ private:
         std::vector<ProbeReport> reports(waiting_.size());
         std::atomic<std::size_t> next{0};
         const auto work = [&] {
+            ProbeProcess process({probe_program_, deadline});
             for (std::size_t i = next++; i < waiting_.size(); i = next++) {
-                reports[i] = run_probe({probe_program_, waiting_[i].key.library, deadline});
+                reports[i] = process.probe(waiting_[i].key.library);
             }
         };
         std::vector<std::thread> threads;

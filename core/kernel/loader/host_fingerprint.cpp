@@ -15,7 +15,7 @@ namespace {
 ProbeReport ask_program(const std::string& program, const ProbeCache& cache) {
     CacheKey key{program, {}, loader_variables()};
     if (auto known = cache.find(key)) return std::move(*known);
-    ProbeReport report = run_probe({program, {}});
+    ProbeReport report = ProbeProcess({program}).probe({});
     if (!report.failure) cache.store(key, report);
     return report;
 }

@@ -2,19 +2,29 @@
 // the host does, asks and calls each of its components, and writes a report (probe_report.h) to descriptor N,
 // or to standard output. Run for every plugin that is not known yet; a person may run it, too. It limits
 // itself, and ends what the plugin started (kept_process.h). With '' for LIBRARY it tells which libraries it
-// has itself.
+// has itself. With - it takes libraries from its standard input, a socket with one name a message, and probes
+// each in a process of its own: LibTorch, whose start takes longer than a probe, is loaded once (ProbeProcess
+// in probe_runner.h).
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
+#include <climits>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <switchyard/interfaces/fingerprint.h>
+#include "core/kernel/base/end_process.h"
 #include "core/kernel/base/stdout_redirect.h"
 #include "core/kernel/base/terminal.h"
 #include "core/kernel/loader/elf_image.h"
@@ -52,6 +62,7 @@ public:
     void finish(const ProbeReport& report) const {
         write_line((by_program_ ? "report\t" : "") + to_json(report));
     }
+    void ended(int wait_status) const { write_line("ended\t" + std::to_string(wait_status)); }
 
 private:
     void write_line(std::string line) const {
@@ -169,6 +180,35 @@ std::optional<Arguments> read_arguments(int argc, char** argv) {
     return read;
 }
 
+// Returns in a new process for each library that is asked for, with its name. Nothing once nobody asks any
+// more.
+std::optional<std::string> serve(const Report& report) {
+    while (true) {
+        std::array<char, PATH_MAX + 1> name;
+        const ssize_t size = ::recv(STDIN_FILENO, name.data(), name.size(), 0);
+        if (size < 0 && errno == EINTR) continue;
+        if (size <= 0) return std::nullopt;
+        const pid_t child = ::fork();
+        if (child == 0) {
+            const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+            ::dup2(nothing, STDIN_FILENO);
+            ::close(nothing);
+            return std::string(name.data(), static_cast<std::size_t>(size) - 1);
+        }
+        int status = 0;
+        while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
+        if (child < 0) return std::nullopt;
+        report.ended(status);
+    }
+}
+
+// Static objects of the plugin are destroyed when the process ends, those of LibTorch are not: exit() goes
+// back through what was registered, and all that was loaded by now was registered before this.
+void leave_libtorch_as_it_is() {
+    ::on_exit([](int code, void*) { base::end_process(code); }, nullptr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -181,6 +221,12 @@ int main(int argc, char** argv) {
     }
     const bool by_program = arguments->report_fd >= 0;
     const int watched = by_program ? arguments->report_fd : STDOUT_FILENO;
+    std::string library = arguments->library;
+    if (library == "-") {
+        auto asked = serve(Report(watched, true));
+        if (!asked) return base::end_process(0);
+        library = std::move(*asked);
+    }
     if (const auto error = continue_in_kept_process(arguments->limits, watched); !error.empty()) {
         std::cerr << "error: " << error << '\n';
         return 1;
@@ -190,8 +236,9 @@ int main(int argc, char** argv) {
         fd = ::fcntl(arguments->report_fd, F_DUPFD_CLOEXEC, 100);
         ::close(arguments->report_fd);
     }
+    leave_libtorch_as_it_is();
     const Report report(fd, by_program);
-    const ProbeReport result = probe(arguments->library, report);
+    const ProbeReport result = probe(library, report);
     report.finish(result);
     return by_program || !result.failure ? 0 : 1;
 }

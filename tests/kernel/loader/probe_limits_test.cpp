@@ -30,7 +30,7 @@ namespace {
 constexpr std::chrono::milliseconds far_deadline{300000};
 
 ProbeReport report_on(const std::string& plugin, const ProcessLimits& limits = {}) {
-    return run_probe({probe_program(), plugin, far_deadline, limits});
+    return ProbeProcess({probe_program(), far_deadline, limits}).probe(plugin);
 }
 
 // Such a plugin in a folder of this test, where it may leave a file.

@@ -165,11 +165,31 @@ TEST_CASE("every component tells for each device and dtype whether it serves it,
 
 TEST_CASE("a probe that cannot be started says so, and blames no plugin") {
     const ProbeReport report =
-        run_probe({"/nonexistent/probe", good_plugin(), std::chrono::milliseconds(1000)});
+        ProbeProcess({"/nonexistent/probe", std::chrono::milliseconds(1000)}).probe(good_plugin());
     REQUIRE(report.failure.has_value());
     CHECK(report.failure->phase == ProbePhase::start);
     CHECK_THAT(to_string(*report.failure), contains("before anything of it ran: the probe program "
                                                     "/nonexistent/probe could not be started: No such file"));
+}
+
+TEST_CASE("a probe is not touched by those before it in the same process, whatever became of them") {
+    const auto alone = [](const std::string& plugin) {
+        return ProbeProcess({probe_program(), std::chrono::minutes(5)}).probe(plugin);
+    };
+    const auto told = [](ProbeReport report) {
+        report.milliseconds = 0;
+        return to_json(report);
+    };
+    const std::string good = told(alone(good_plugin())), prints = told(alone(bad_plugin("prints")));
+    ProbeProcess process({probe_program(), std::chrono::minutes(5)});
+    CHECK(told(process.probe(good_plugin())) == good);
+    CHECK(told(process.probe(bad_plugin("prints"))) == prints);
+    CHECK(told(process.probe(good_plugin())) == good);
+    for (const char* bad : {"crashes_at_load", "exits_at_load", "aborts_at_exit", "crashes_in_create"}) {
+        INFO(bad);
+        CHECK(told(process.probe(bad_plugin(bad))) == told(alone(bad_plugin(bad))));
+        CHECK(told(process.probe(good_plugin())) == good);
+    }
 }
 
 TEST_CASE("the end of a probe is told from its last phase and how it ended") {

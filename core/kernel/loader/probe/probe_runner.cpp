@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +14,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/kernel/loader/probe/probe_environment.h"
@@ -27,19 +30,24 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t most_lines = 1 << 20;
 constexpr std::size_t most_output = 1 << 10;
 constexpr int report_fd = 3;
+constexpr std::string_view ended = "ended\t";
 
-// Both ends above the descriptors that the child gets, so that none is in the way of another.
+// Both ends above the descriptors that the program gets, so that none is in the way of another.
 struct Pipe {
     int read_end = -1;
     int write_end = -1;
-    Pipe() {
+    Pipe() : Pipe([](int* ends) { return ::pipe2(ends, O_CLOEXEC); }) {}
+    // Of messages: what is sent at once is received at once.
+    static Pipe of_messages() {
+        return Pipe([](int* ends) { return ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends); });
+    }
+    explicit Pipe(int (*make)(int*)) {
         std::array<int, 2> ends{-1, -1};
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
+        if (make(ends.data()) != 0) return;
         read_end = ::fcntl(ends[0], F_DUPFD_CLOEXEC, 10);
         write_end = ::fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
         ::close(ends[0]);
         ::close(ends[1]);
-        if (read_end >= 0) ::fcntl(read_end, F_SETFL, O_NONBLOCK);
     }
     ~Pipe() {
         close_end(read_end);
@@ -82,68 +90,30 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return pointers;
 }
 
-int spawn(const ProbeRun& run, const Pipe& report, const Pipe& output, pid_t& child) {
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, output.write_end, 1);
-    posix_spawn_file_actions_adddup2(&files, output.write_end, 2);
-    posix_spawn_file_actions_adddup2(&files, report.write_end, report_fd);
-    posix_spawn_file_actions_addclosefrom_np(&files, report_fd + 1);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    std::vector<std::string> words{run.program,        run.library,
-                                   "--report-fd",      std::to_string(report_fd),
-                                   "--memory",         std::to_string(run.limits.memory_bytes),
-                                   "--processor-time", std::to_string(run.limits.processor_time.count())};
-    std::vector<std::string> variables = probe_environment(environ);
-    const int error = ::posix_spawn(&child, run.program.c_str(), &files, &attributes,
-                                    pointers_to(words).data(), pointers_to(variables).data());
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    return error;
-}
-
 // Whether it has ended, now or within `time`; it is not waited for yet, so that its number stays its own.
 bool ends_within(pid_t child, std::chrono::milliseconds time) {
     const auto end = Clock::now() + time;
     while (true) {
-        siginfo_t ended{};
-        ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
-        if (ended.si_pid != 0 || Clock::now() >= end) return ended.si_pid != 0;
+        siginfo_t change{};
+        ::waitid(P_PID, static_cast<id_t>(child), &change, WEXITED | WNOHANG | WNOWAIT);
+        if (change.si_pid != 0 || Clock::now() >= end) return change.si_pid != 0;
         ::poll(nullptr, 0, 1);
     }
 }
 
-// Until the process has ended or must be ended. What has its pipes open may be one that it started and that
-// is being killed, so their end is not waited for.
-void follow(pid_t child, const Pipe& report, const Pipe& output, ProbeTranscript& transcript) {
-    constexpr auto slice = std::chrono::milliseconds(10);
-    const auto end = Clock::now() + transcript.deadline;
-    std::array<pollfd, 2> pipes{pollfd{report.read_end, POLLIN, 0}, pollfd{output.read_end, POLLIN, 0}};
-    while (true) {
-        ::poll(pipes.data(), pipes.size(), static_cast<int>(slice.count()));
-        if (!drain(report.read_end, transcript.lines)) pipes[0].fd = -1;
-        if (!drain_last(output.read_end, transcript.output)) pipes[1].fd = -1;
-        transcript.too_long = transcript.lines.size() > most_lines;
-        const bool ended = ends_within(child, std::chrono::milliseconds(0));
-        transcript.timed_out = !ended && Clock::now() >= end;
-        if (ended || transcript.timed_out || transcript.too_long) break;
-    }
-    ::kill(child, SIGTERM);  // the keeper then ends all that there is
-    if (!ends_within(child, std::chrono::seconds(10))) ::kill(child, SIGKILL);
-    while (::waitpid(child, &transcript.wait_status, 0) < 0 && errno == EINTR) {
-    }
-    drain(report.read_end, transcript.lines);
-    drain_last(output.read_end, transcript.output);
+// The status in the line that the program writes when a library has ended, if that was written.
+std::optional<int> take_ending(std::string& lines) {
+    if (lines.empty() || lines.back() != '\n') return std::nullopt;
+    const auto before = lines.rfind('\n', lines.size() - 2);
+    const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+    std::string_view line(lines.data() + begin, lines.size() - begin - 1);
+    if (!line.starts_with(ended)) return std::nullopt;
+    line.remove_prefix(ended.size());
+    int status = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), status);
+    if (error != std::errc{} || end != line.data() + line.size()) return std::nullopt;
+    lines.resize(begin);
+    return status;
 }
 
 ProbeReport could_not_start(const std::string& program, int error) {
@@ -170,19 +140,121 @@ std::chrono::milliseconds standard_probe_deadline() {
                : standard;
 }
 
-ProbeReport run_probe(const ProbeRun& run) {
+// The program while it runs, and its pipes.
+class ProbeProcess::Process {
+public:
+    ~Process() { end(); }
+
+    // An error of the system, or 0.
+    int start(const ProbeSettings& settings) {
+        if (!requests_.open() || !report_.open() || !output_.open()) return errno;
+        ::fcntl(report_.read_end, F_SETFL, O_NONBLOCK);
+        ::fcntl(output_.read_end, F_SETFL, O_NONBLOCK);
+        const int error = spawn(settings);
+        if (error != 0) child_ = 0;
+        Pipe::close_end(requests_.read_end);
+        Pipe::close_end(report_.write_end);
+        Pipe::close_end(output_.write_end);
+        return error;
+    }
+
+    // False once it has ended, for good or ill.
+    bool probe(const std::string& library, ProbeTranscript& transcript) {
+        const auto end = Clock::now() + transcript.deadline;
+        request(library);
+        std::array<pollfd, 2> pipes{pollfd{report_.read_end, POLLIN, 0}, pollfd{output_.read_end, POLLIN, 0}};
+        while (true) {
+            constexpr auto slice = std::chrono::milliseconds(10);
+            ::poll(pipes.data(), pipes.size(), static_cast<int>(slice.count()));
+            const bool gone = ends_within(child_, std::chrono::milliseconds(0));
+            if (!drain(report_.read_end, transcript.lines)) pipes[0].fd = -1;
+            if (!drain_last(output_.read_end, transcript.output)) pipes[1].fd = -1;
+            if (const auto status = take_ending(transcript.lines)) {
+                drain_last(output_.read_end, transcript.output);
+                transcript.wait_status = *status;
+                return true;
+            }
+            transcript.too_long = transcript.lines.size() > most_lines;
+            transcript.timed_out = !gone && Clock::now() >= end;
+            if (gone || transcript.timed_out || transcript.too_long) break;
+        }
+        transcript.wait_status = this->end();
+        return false;
+    }
+
+private:
+    int spawn(const ProbeSettings& settings) {
+        posix_spawn_file_actions_t files;
+        posix_spawn_file_actions_init(&files);
+        posix_spawn_file_actions_adddup2(&files, requests_.read_end, 0);
+        posix_spawn_file_actions_adddup2(&files, output_.write_end, 1);
+        posix_spawn_file_actions_adddup2(&files, output_.write_end, 2);
+        posix_spawn_file_actions_adddup2(&files, report_.write_end, report_fd);
+        posix_spawn_file_actions_addclosefrom_np(&files, report_fd + 1);
+        posix_spawnattr_t attributes;
+        posix_spawnattr_init(&attributes);
+        sigset_t none, all;
+        sigemptyset(&none);
+        sigfillset(&all);
+        posix_spawnattr_setsigmask(&attributes, &none);
+        posix_spawnattr_setsigdefault(&attributes, &all);
+        posix_spawnattr_setpgroup(&attributes, 0);
+        posix_spawnattr_setflags(&attributes,
+                                 POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        const auto& limits = settings.limits;
+        std::vector<std::string> words{settings.program,   "-",
+                                       "--report-fd",      std::to_string(report_fd),
+                                       "--memory",         std::to_string(limits.memory_bytes),
+                                       "--processor-time", std::to_string(limits.processor_time.count())};
+        std::vector<std::string> variables = probe_environment(environ);
+        const int error = ::posix_spawn(&child_, settings.program.c_str(), &files, &attributes,
+                                        pointers_to(words).data(), pointers_to(variables).data());
+        posix_spawnattr_destroy(&attributes);
+        posix_spawn_file_actions_destroy(&files);
+        return error;
+    }
+
+    // A program that has ended is found out by who waits for its report.
+    void request(const std::string& library) const {
+        while (::send(requests_.write_end, library.c_str(), library.size() + 1, MSG_NOSIGNAL) < 0 &&
+               errno == EINTR) {
+        }
+    }
+
+    // Its status. Nobody listening is what makes it end what it probes.
+    int end() {
+        Pipe::close_end(requests_.write_end);
+        Pipe::close_end(report_.read_end);
+        Pipe::close_end(output_.read_end);
+        if (child_ == 0) return 0;
+        if (!ends_within(child_, std::chrono::seconds(10))) ::kill(child_, SIGKILL);
+        int status = 0;
+        while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+        }
+        child_ = 0;
+        return status;
+    }
+
+    Pipe requests_ = Pipe::of_messages();
+    Pipe report_, output_;
+    pid_t child_ = 0;
+};
+
+ProbeProcess::ProbeProcess(ProbeSettings settings) : settings_(std::move(settings)) {}
+ProbeProcess::~ProbeProcess() = default;
+
+ProbeReport ProbeProcess::probe(const std::string& library) {
     const auto begin = Clock::now();
-    Pipe report, output;
-    if (!report.open() || !output.open()) return could_not_start(run.program, errno);
-    pid_t child = 0;
-    const int error = spawn(run, report, output, child);
-    if (error != 0) return could_not_start(run.program, error);
-    Pipe::close_end(report.write_end);
-    Pipe::close_end(output.write_end);
+    if (!process_) {
+        auto process = std::make_unique<Process>();
+        if (const int error = process->start(settings_); error != 0)
+            return could_not_start(settings_.program, error);
+        process_ = std::move(process);
+    }
     ProbeTranscript transcript;
-    transcript.deadline = run.deadline;
-    transcript.limits = run.limits;
-    follow(child, report, output, transcript);
+    transcript.deadline = settings_.deadline;
+    transcript.limits = settings_.limits;
+    if (!process_->probe(library, transcript) || transcript.wait_status != 0) process_.reset();
     ProbeReport result = read_transcript(transcript);
     result.milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
     return result;

@@ -62,7 +62,8 @@ public:
     void finish(const ProbeReport& report) const {
         write_line((by_program_ ? "report\t" : "") + to_json(report));
     }
-    void ended(int wait_status) const { write_line("ended\t" + std::to_string(wait_status)); }
+    // On a line of its own, wherever the plugin broke off.
+    void ended(int wait_status) const { write_line("\nended\t" + std::to_string(wait_status)); }
 
 private:
     void write_line(std::string line) const {

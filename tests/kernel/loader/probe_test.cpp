@@ -180,12 +180,15 @@ TEST_CASE("a probe is not touched by those before it in the same process, whatev
         report.milliseconds = 0;
         return to_json(report);
     };
+    CHECK(to_string(alone(bad_plugin("breaks_off")).failure.value()) ==
+          "in load: ended the process with exit code 3");
     const std::string good = told(alone(good_plugin())), prints = told(alone(bad_plugin("prints")));
     ProbeProcess process({probe_program(), std::chrono::minutes(5)});
     CHECK(told(process.probe(good_plugin())) == good);
     CHECK(told(process.probe(bad_plugin("prints"))) == prints);
     CHECK(told(process.probe(good_plugin())) == good);
-    for (const char* bad : {"crashes_at_load", "exits_at_load", "aborts_at_exit", "crashes_in_create"}) {
+    for (const char* bad :
+         {"crashes_at_load", "exits_at_load", "breaks_off", "aborts_at_exit", "crashes_in_create"}) {
         INFO(bad);
         CHECK(told(process.probe(bad_plugin(bad))) == told(alone(bad_plugin(bad))));
         CHECK(told(process.probe(good_plugin())) == good);

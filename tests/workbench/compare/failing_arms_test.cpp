@@ -2,6 +2,7 @@
 // To add a case: what makes an arm fail, its status and reason.
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "compared.h"
@@ -23,19 +24,31 @@ std::size_t processes_with(const std::string& mark) {
     return count;
 }
 
-// A long comparison of two arms, once both and the guard are there, ended by `signal`.
-Outcome ended_by(int signal) {
+// A long comparison, once so many processes are there, ended by `signal`. Nothing of it is left.
+Outcome ended_by(int signal, std::size_t processes, const std::function<Words(const TinyJob&)>& words) {
     const TinyJob job;
     const auto mark = "SWITCHYARD_TEST_MARK=" + job.file("");
-    Started started({"compare", job.file("job.toml"), "--vary", "attention.backend=naive,torch", "--blocks",
-                     "9999", "--time", "600"},
-                    {.environment = {{"SWITCHYARD_TEST_MARK", job.file("")}}});
-    REQUIRE(wait_until([&] { return started.ended() || processes_with(mark) >= 4; }));
+    const auto temporary = job.file("temporary");
+    fs::create_directories(temporary);
+    Started started(words(job),
+                    {.environment = {{"SWITCHYARD_TEST_MARK", job.file("")}, {"TMPDIR", temporary}}});
+    REQUIRE(wait_until([&] { return started.ended() || processes_with(mark) >= processes; }));
     REQUIRE_FALSE(started.ended());
     started.send(signal);
     auto outcome = started.wait();
     CHECK(wait_until([&] { return processes_with(mark) == 0; }));
+    CHECK(fs::is_empty(temporary));
     return outcome;
+}
+
+// Two arms and the guard beside the coordinator.
+Outcome ended_by(int signal) {
+    return ended_by(signal, 4, [](const TinyJob& job) {
+        return Words{"compare",  job.file("job.toml"),
+                     "--vary",   "attention.backend=naive,torch",
+                     "--blocks", "9999",
+                     "--time",   "600"};
+    });
 }
 
 }  // namespace
@@ -71,6 +84,16 @@ TEST_CASE("Ctrl-C ends all arms, the sleeping ones too, and says so") {
     const auto outcome = ended_by(SIGINT);
     CHECK(outcome.code == 130);
     CHECK_THAT(outcome.out, contains("STOPPED before its end"));
+}
+
+TEST_CASE("a live self-test that is stopped says how far it came, and leaves nothing") {
+    // With a guard of its own, and that of the comparison, whose three arms are there.
+    const auto outcome = ended_by(SIGTERM, 7, [](const TinyJob& job) {
+        return Words{"compare",       "self-test", "--live", job.file("job.toml"),
+                     "--comparisons", "2",         "--time", "600"};
+    });
+    CHECK(outcome.code == 143);
+    CHECK(outcome.out == "STOPPED before its end, after 0 of 2 comparisons\n");
 }
 
 TEST_CASE("no arm is left where the program is killed") { CHECK(ended_by(SIGKILL).code == -SIGKILL); }

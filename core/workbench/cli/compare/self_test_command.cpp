@@ -1,6 +1,7 @@
 // switchyard compare self-test: whether the statistics of comparisons hold what docs/compare.md promises.
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -17,8 +18,10 @@
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/temporary_folder.h"
+#include "core/workbench/compare/arms/arm_guard.h"
 #include "core/workbench/compare/experiment/read_comparison.h"
 #include "core/workbench/compare/experiment/self_test.h"
+#include "core/workbench/train/stop_signal.h"
 
 namespace switchyard::cli {
 namespace {
@@ -34,7 +37,10 @@ struct SelfTestOptions {
 };
 
 // One comparison of a configuration with itself and with itself slowed, by this program as a user runs it.
-compare::RecordedComparison compared(const SelfTestOptions& options, int number, const std::string& result) {
+// Nothing if it was stopped. Ctrl-C in a terminal reaches that program as well.
+std::optional<compare::RecordedComparison> compared(const SelfTestOptions& options, int number,
+                                                    const std::string& result,
+                                                    const train::StopSignal& stop) {
     const auto slowed = base::digits(options.slow_down_percent, 6);
     std::vector<std::string> words{machine::program_path(), "compare", options.live};
     for (const auto& arm :
@@ -53,36 +59,52 @@ compare::RecordedComparison compared(const SelfTestOptions& options, int number,
     ::close(nowhere);
     if (child < 0) throw Failure("cannot compare: " + error, Exit::run_failed);
     std::optional<base::Ending> ending;
-    while (!ending) ending = base::ending_within(child, 1000.0);
+    for (bool told = false; !ending; told = told || stop) {
+        ending = base::ending_within(child, 100.0);
+        if (!ending && stop && !told && stop.received() != SIGINT) ::kill(child, stop.received());
+    }
     base::reap(child);
+    if (stop) return std::nullopt;
     if (!ending->well)
         throw Failure("comparison " + std::to_string(number + 1) + " " + ending->text, Exit::run_failed);
     return compare::read_comparison(result);
 }
 
-std::vector<compare::SelfTestRow> made(const SelfTestOptions& options) {
+// As many as `options` says, or as were made when a signal came, whose exit code is returned, too.
+int make(SelfTestOptions& options, std::vector<compare::SelfTestRow>& rows) {
     if (!options.recorded.empty()) throw Failure("--live: makes comparisons; RESULT is one that was made");
+    train::StopSignal stop;
+    stop.note();
     const TemporaryFolder folder;
+    const compare::ArmGuard guard(folder.path());
     std::vector<compare::Comparison> comparisons;
     std::string host;
     for (int number = 0; number < options.comparisons; ++number) {
-        auto read = compared(options, number, folder.path() + "/result.json");
-        comparisons.push_back(std::move(read.comparison));
-        host = std::move(read.host);
+        auto read = compared(options, number, folder.path() + "/result.json", stop);
+        if (!read) break;
+        comparisons.push_back(std::move(read->comparison));
+        host = std::move(read->host);
         std::cerr << "comparison " << number + 1 << " of " << options.comparisons << " is made\n";
     }
-    std::cout << options.live << ", compared "
-              << (options.comparisons == 1 ? "once" : std::to_string(options.comparisons) + " times")
+    const int made = static_cast<int>(comparisons.size());
+    if (stop)
+        std::cout << "STOPPED before its end, after " << made << " of " << options.comparisons
+                  << " comparisons\n";
+    if (made == 0) return stop.exit_code();
+    std::cout << options.live << ", compared " << (made == 1 ? "once" : std::to_string(made) + " times")
               << " for " << base::digits(options.seconds) << " s on " << host << "\n\n";
-    return {compare::test_on_live(std::move(comparisons))};
+    options.settings.replays = made;
+    rows.push_back(compare::test_on_live(std::move(comparisons)));
+    return stop ? stop.exit_code() : Exit::fine;
 }
 
 int run(SelfTestOptions options) {
     options.settings.slow_down = options.slow_down_percent / 100.0;
     std::vector<compare::SelfTestRow> rows;
+    int stopped = 0;
     if (!options.live.empty()) {
-        options.settings.replays = options.comparisons;
-        rows = made(options);
+        stopped = make(options, rows);
+        if (rows.empty()) return stopped;
     } else if (options.recorded.empty()) {
         rows = compare::test_on_simulated(options.settings);
         std::cout << "simulated: " << options.settings.rounds << " rounds of " << options.settings.blocks
@@ -104,6 +126,7 @@ int run(SelfTestOptions options) {
         return row.against_itself.faster + row.against_itself.slower <=
                compare::allowed_share(options.settings.replays);
     });
+    if (stopped != 0) return stopped;
     return holds ? Exit::fine : Exit::run_failed;
 }
 

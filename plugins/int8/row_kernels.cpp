@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "row_kernels.cpp"
 // The baseline, AVX2 and AVX-512.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // compiles this file once for each target
 #include <hwy/highway.h>
 
@@ -28,6 +29,10 @@ using V = hn::Vec<F>;
 constexpr int outputs = 16;
 constexpr int lanes = HWY_MIN(static_cast<int>(HWY_LANES(float)), outputs);
 constexpr int vectors = outputs / lanes;  // of a panel's column
+
+// A line of a weight in 4 or 8 bits takes 40 instructions and more, so those that a processor has in flight
+// reach only a few lines ahead, too few to hide the latency of memory.
+constexpr int line_bytes = 64, fetched_ahead = 2048;
 
 float largest(const float* x, std::int64_t n) {
     const F f;
@@ -149,6 +154,8 @@ HWY_INLINE void group_sums(const PanelCall& call, const std::int8_t* from, std::
         k += Values::columns;
     };
     while (k + loads * Values::columns <= last) {
+        for (int byte = 0; byte < loads * Values::bytes; byte += line_bytes)
+            hwy::Prefetch(from + fetched_ahead + byte);
         for (int load = 0; load < loads; ++load) add(load);
     }
     while (k < last) add(0);

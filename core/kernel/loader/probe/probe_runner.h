@@ -21,8 +21,8 @@ struct ProbeSettings {
     ProcessLimits limits{};
 };
 
-// A process of the probe program. It has loaded LibTorch once, and probes one library after another, each in a
-// process of its own that is forked from it. It starts with the first library, and anew after one that did
+// A process of the probe program. It has loaded LibTorch once, and probes one library after another, each in
+// a process of its own that is forked from it. It starts with the first library, and anew after one that did
 // not end as it should. For one thread at a time; several may live at once.
 class ProbeProcess {
 public:

@@ -16,6 +16,7 @@
 #include <charconv>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -182,7 +183,7 @@ std::optional<Arguments> read_arguments(int argc, char** argv) {
 }
 
 // Returns in a new process for each library that is asked for, with its name. Nothing once nobody asks any
-// more.
+// more. Ends the program where no process can be made.
 std::optional<std::string> serve(const Report& report) {
     while (true) {
         std::array<char, PATH_MAX + 1> name;
@@ -196,10 +197,13 @@ std::optional<std::string> serve(const Report& report) {
             ::close(nothing);
             return std::string(name.data(), static_cast<std::size_t>(size) - 1);
         }
-        int status = 0;
-        while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        if (child < 0) {
+            std::cerr << "error: no process could be made: " << std::strerror(errno) << '\n';
+            std::exit(1);
         }
-        if (child < 0) return std::nullopt;
+        int status = 0;
+        while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
         report.ended(status);
     }
 }

@@ -160,7 +160,7 @@ public:
 
     // False once it has ended, for good or ill.
     bool probe(const std::string& library, ProbeTranscript& transcript) {
-        const auto end = Clock::now() + transcript.deadline;
+        const auto latest = Clock::now() + transcript.deadline;
         request(library);
         std::array<pollfd, 2> pipes{pollfd{report_.read_end, POLLIN, 0}, pollfd{output_.read_end, POLLIN, 0}};
         while (true) {
@@ -175,10 +175,10 @@ public:
                 return true;
             }
             transcript.too_long = transcript.lines.size() > most_lines;
-            transcript.timed_out = !gone && Clock::now() >= end;
+            transcript.timed_out = !gone && Clock::now() >= latest;
             if (gone || transcript.timed_out || transcript.too_long) break;
         }
-        transcript.wait_status = this->end();
+        transcript.wait_status = end();
         return false;
     }
 

@@ -224,8 +224,8 @@ Section distributed_section() {
         "shard",
         "what is divided over the ranks instead of being on each: nothing; the optimizer's "
         "state (ZeRO-1), of which each rank then steps its part and hands the parameters to "
-        "the others; or parameters and gradients as well (full: ZeRO-3), gathered layer by layer, each of "
-        "which runs again in backward",
+        "the others; or parameters and gradients as well (full: ZeRO-3), gathered layer by layer in forward "
+        "and once more in backward",
         {}, {.also = "fsdp zero zero_stage sharding_strategy zero_redundancy_optimizer"});
     rows.add<&D::sequence_parallel>(
         "sequence_parallel",

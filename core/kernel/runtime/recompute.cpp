@@ -1,7 +1,6 @@
 #include "core/kernel/runtime/recompute.h"
 
-#include <algorithm>
-#include <iterator>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -81,10 +80,7 @@ public:
         const c10::AutoGradMode with_grad(true);
         const auto inputs = distinct(unpacked);
         unpacked.clear();
-        const auto held = segment_.hold ? segment_.hold() : nullptr;
-        auto made = differentiate(inputs, run_again(inputs), grads);
-        hand_over(made, inputs.size());
-        return made;
+        return differentiate(inputs, run_again(inputs), grads);
     }
 
 private:
@@ -118,14 +114,6 @@ private:
         auto made = torch::autograd::grad(roots, leaves, root_grads, false, false, /*allow_unused=*/true);
         for (std::size_t i = 0; i < places.size(); ++i) result[places[i]] = std::move(made[i]);
         return result;
-    }
-
-    void hand_over(variable_list& made, std::size_t inputs) const {
-        if (!segment_.take) return;
-        const auto first = made.begin() + static_cast<std::ptrdiff_t>(inputs);
-        variable_list gradients(std::make_move_iterator(first), std::make_move_iterator(made.end()));
-        segment_.take(gradients);
-        std::ranges::move(gradients, first);
     }
 
     Segment segment_;

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -25,12 +24,6 @@ struct Segment {
     // Told true before the second run and false after it, on whichever thread autograd uses. May be empty.
     std::function<void(bool)> recomputing;
     Device device = Device::cpu;
-    // Called in backward before the second run: what it returns lives until the gradients are made, so that
-    // parameters can be there for just as long. May be empty.
-    std::function<std::shared_ptr<void>()> hold;
-    // Told the gradients that a backward made of the parameters, in their order, undefined where there is
-    // none. Those that it takes, and resets, autograd adds up nowhere. May be empty.
-    std::function<void(std::vector<at::Tensor>& gradients)> take;
 };
 
 // As segment.run(inputs), with what backward needs forgotten. `parameters` are all leaves that it uses.

@@ -59,10 +59,8 @@ struct ForwardContext {
         return context;
     }
 
-    // Whether this part of that layer runs again in backward. What is observed is run once; layers whose
-    // parameters are let go after forward all run again.
+    // Whether this part of that layer runs again in backward. What is observed is run once.
     bool recomputes(config::Recompute part, std::int64_t layer) const {
-        if (layers != nullptr) return phase == Phase::train && part == config::Recompute::layers;
         return phase == Phase::train && recompute == part && observer == nullptr &&
                layer % recompute_every == 0;
     }

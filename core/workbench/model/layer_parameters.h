@@ -1,11 +1,8 @@
-// Parameters of layers that are not there all the time: brought before a layer runs, and let go after it, in
-// forward and, where the layer runs again, in backward.
+// Parameters of layers that are not there all the time: had before a layer runs and let go after it, in
+// forward and again in backward.
 #pragma once
 
 #include <memory>
-#include <vector>
-
-#include <ATen/core/Tensor.h>
 
 #include "core/kernel/config/layer_rule.h"
 
@@ -14,16 +11,18 @@ namespace switchyard::model {
 class LayerParameters {
 public:
     virtual ~LayerParameters() = default;
-    virtual void bring(const config::LayerId& layer, bool backward) = 0;
-    virtual void let_go(const config::LayerId& layer, bool backward) = 0;
-    // Gradients that a backward of the layer made of `parameters`; what it takes it resets.
-    virtual void take(const config::LayerId& layer, const std::vector<at::Tensor>& parameters,
-                      std::vector<at::Tensor>& gradients) = 0;
+    virtual void before_forward(const config::LayerId& layer) = 0;
+    virtual void after_forward(const config::LayerId& layer) = 0;
+    // Before anything of the layer's backward runs.
+    virtual void before_backward(const config::LayerId& layer) = 0;
+    // When all of it has, and the gradients of the layer's parameters are with them. Not called for a layer
+    // none of whose inputs needs a gradient.
+    virtual void after_backward(const config::LayerId& layer) = 0;
 
     // They are there for as long as what is returned lives.
-    std::shared_ptr<void> hold(const config::LayerId& layer, bool backward) {
-        bring(layer, backward);
-        return {nullptr, [this, layer, backward](std::nullptr_t) { let_go(layer, backward); }};
+    std::shared_ptr<void> in_forward(const config::LayerId& layer) {
+        before_forward(layer);
+        return {nullptr, [this, layer](std::nullptr_t) { after_forward(layer); }};
     }
 };
 

@@ -10,6 +10,7 @@
 
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/numeric.h>
+#include "core/kernel/runtime/backward_hook.h"
 #include "core/kernel/runtime/call_observer.h"
 #include "core/workbench/model/layer_parameters.h"
 #include "core/workbench/model/norm_slots.h"
@@ -250,12 +251,6 @@ void Stack::run_layer(const SharedCall& call, const Layer& layer, Stream& stream
 void Stack::run_layer_twice(const SharedCall& call, const Layer& layer, Stream& stream) const {
     const bool pre = is_pre(model_);
     auto again = segment();
-    if (auto* const layers = call->context.layers; layers != nullptr) {
-        again.hold = [layers, &layer] { return layers->hold(layer.id, true); };
-        again.take = [layers, &layer](std::vector<at::Tensor>& gradients) {
-            layers->take(layer.id, layer.parameters, gradients);
-        };
-    }
     again.run = [=, this, &layer, site = stream.site,
                  number = stream.layer](const std::vector<at::Tensor>& inputs) {
         Stream inner;
@@ -279,6 +274,12 @@ void Stack::run_layer_twice(const SharedCall& call, const Layer& layer, Stream& 
     stream.delta = {outputs[1], keeps_bias(*call, layer) ? layer.feed_forward.bias() : at::Tensor()};
     stream.site = DropoutSite::feed_forward_out;
     stream.layer = layer.id.index;
+}
+
+void Stack::hook(Stream& stream, std::function<void()> hook) {
+    const auto followed = runtime::with_backward_hook({stream.residual, stream.delta.x}, std::move(hook));
+    stream.residual = stream.y = followed[0];
+    stream.delta.x = followed[1];
 }
 
 // Looked up once for all layers. Broadcast over heads: [seq, D], [batch, 1, seq, D], or packed [total, 1, D].
@@ -354,11 +355,16 @@ at::Tensor Stack::operator()(const ForwardContext& context, const at::Tensor& em
     stream.memory_key = stream.memory_value = into_parts(memory, context.ranks);
     for (auto index = range_.begin; index < range_.end; ++index) {
         const auto& layer = layers_[static_cast<std::size_t>(index)];
-        const auto held = context.layers != nullptr ? context.layers->hold(layer.id, false) : nullptr;
+        auto* const parameters = context.layers;
+        const auto there = parameters != nullptr ? parameters->in_forward(layer.id) : nullptr;
+        if (parameters != nullptr)
+            hook(stream, [parameters, id = layer.id] { parameters->after_backward(id); });
         if (context.recomputes(config::Recompute::layers, layer.id.index))
             run_layer_twice(call, layer, stream);
         else
             run_layer(call, layer, stream);
+        if (parameters != nullptr)
+            hook(stream, [parameters, id = layer.id] { parameters->before_backward(id); });
     }
     if (range_.end < static_cast<std::int64_t>(layers_.size()))
         return share.gathered(handed_on(*call, stream));

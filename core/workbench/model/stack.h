@@ -14,6 +14,7 @@
 // the gradients are the same bits.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -96,6 +97,8 @@ private:
                const Compute& compute) const;
     void run_layer(const SharedCall& call, const Layer& layer, Stream& stream) const;
     void run_layer_twice(const SharedCall& call, const Layer& layer, Stream& stream) const;
+    // Backward calls when the gradients of what flows on, between two layers, are there.
+    static void hook(Stream& stream, std::function<void()> hook);
     runtime::Segment segment() const;
     at::Tensor handed_on(const Call& call, Stream& stream) const;
     at::Tensor states_of(const TokenBatch& batch, at::ScalarType dtype) const;

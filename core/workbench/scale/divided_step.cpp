@@ -71,7 +71,7 @@ private:
         for (std::size_t i = layers; i-- > 0;) {
             wait(arrival);
             if (i > 0) arrival = gathered(i - 1);
-            now_ += 3.0 * forward_[i];
+            now_ += 2.0 * forward_[i];
             now_ = std::max(now_, summed_);
             sum(i);
         }

@@ -1,7 +1,6 @@
 // One step of ranks that divide parameters and gradients (train/parameter_shards.h) as a time line: each
-// layer is gathered while the one before it computes, in forward and again in backward, in which all layers
-// run again; its gradients are summed up piece by piece behind it. Gathers and sums go one after the other
-// over one link.
+// layer is gathered while the one before it computes, in forward and again in backward; its gradients are
+// summed up piece by piece behind it. Gathers and sums go one after the other over one link.
 //
 // No LibTorch here.
 #pragma once
@@ -35,7 +34,7 @@ struct DividedCosts {
     std::vector<DividedUnit> units;
     std::int64_t value_bytes = 4;
     std::int64_t accumulated = 1;  // micro-batches
-    // Of one rank by itself, where no layer runs again.
+    // Of one rank by itself.
     double products_ms = 0.0, optimizer_ms = 0.0;
 };
 

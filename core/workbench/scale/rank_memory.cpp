@@ -29,10 +29,9 @@ bool runs_again(config::Recompute recompute, const model::ModelPart& part) {
 // Of layers that backward runs again their input is kept, and all of the one that is being run.
 double activations_of(const config::Config& config, const model::ModelPart& part) {
     const auto all = static_cast<double>(part.activation_bytes);
-    const bool divided = config.distributed.shard == config::Sharding::full;  // then all layers run again
-    if (!runs_again(divided ? config::Recompute::layers : config.train.recompute, part)) return all;
+    if (!runs_again(config.train.recompute, part)) return all;
     const double layers = static_cast<double>(part.layers);
-    const double again = layers / static_cast<double>(divided ? 1 : config.train.recompute_every);
+    const double again = layers / static_cast<double>(config.train.recompute_every);
     const double width =
         static_cast<double>(config.model.hidden_size) *
         static_cast<double>(size_of(config.precision.parameter_dtype.value_or(DType::float32)));

@@ -34,7 +34,6 @@ ParameterShards::ParameterShards(distributed::Group& group, const config::Config
         if (!value.is_contiguous() || value.scalar_type() != options.dtype() ||
             model::held_bytes(value) != static_cast<std::int64_t>(value.nbytes()))
             throw std::logic_error(name + " does not lie in memory by itself, or is of another dtype");
-        number_of_tensor_[value.unsafeGetTensorImpl()] = i;
     }
     for (auto& layout : shard_units(config, parameters, group.world_size(), alignment)) {
         auto& unit = units_.emplace_back();
@@ -146,7 +145,7 @@ void ParameterShards::start(Unit& unit) {
     unit.gathering = group_.gather_pieces(unit.own, unit.arriving, unit.layout.sizes);
 }
 
-// Copying raises the parameters' versions, so that nobody takes a form of other values for theirs.
+// Version counters stay: what forward saved of parameters for backward has its values again.
 void ParameterShards::arrive(Unit& unit) {
     if (unit.is_there) return;
     const at::NoGradGuard no_grad;
@@ -160,7 +159,7 @@ void ParameterShards::arrive(Unit& unit) {
     for (const auto parameter : unit.layout.parameters) model::bring_back(value_of(parameter));
     for (const auto& part : unit.layout.parts) {
         const auto from = unit.layout.begin_of(part.values.rank) + part.offset;
-        values_of(value_of(part.values.parameter), part.values)
+        values_of(value_of(part.values.parameter).variable_data(), part.values)
             .copy_(unit.arriving.narrow(0, from, part.values.count));
     }
     unit.gathering.reset();
@@ -176,9 +175,16 @@ void ParameterShards::free(Unit& unit) {
     unit.is_there = false;
 }
 
+// Whoever keeps forms of parameters learns that the optimizer may have stepped them since they were there.
+void ParameterShards::raise_versions() {
+    for (const auto& parameter : parameters_.all())
+        if (!parameter.value.is_inference()) parameter.value.unsafeGetTensorImpl()->bump_version();
+}
+
 void ParameterShards::begin_passes(bool training) {
     divide();
     training_ = training;
+    raise_versions();
     arrive(root());
     start(units_.front());
 }
@@ -188,6 +194,7 @@ void ParameterShards::end_passes() {
         if (unit.gathering != nullptr) unit.gathering->wait();  // nobody may be left alone with it
         unit.gathering.reset();
         unit.arriving.reset();
+        unit.in_backward = false;
         if (unit.is_there) free(unit);
     }
     measure();
@@ -214,27 +221,44 @@ bool ParameterShards::any(bool own) {
 void ParameterShards::pass_along() {
     for (const auto& unit : units_) {
         if (!unit.layout.layer) continue;
-        bring(*unit.layout.layer, false);
-        let_go(*unit.layout.layer, false);
+        before_forward(*unit.layout.layer);
+        after_forward(*unit.layout.layer);
     }
 }
 
-void ParameterShards::bring(const config::LayerId& layer, bool backward) {
+void ParameterShards::before_forward(const config::LayerId& layer) {
     const auto number = number_of(layer);
     arrive(units_[number]);
-    const bool more = backward ? number > 0 : number + 2 < units_.size();
-    if (more) start(units_[backward ? number - 1 : number + 1]);
+    if (number + 2 < units_.size()) start(units_[number + 1]);
 }
 
 // What the last layer has backward begins with.
-void ParameterShards::let_go(const config::LayerId& layer, bool backward) {
+void ParameterShards::after_forward(const config::LayerId& layer) {
     const auto number = number_of(layer);
-    const bool stays = training_ && !backward && number + 2 == units_.size();
+    const bool stays = training_ && number + 2 == units_.size();
     if (!stays) free(units_[number]);
 }
 
-// Begins the sum of a unit's gradients while backward goes on; there is one on its way at most.
-void ParameterShards::begin_sum(Unit& unit, const std::map<std::size_t, at::Tensor>& gradients) {
+void ParameterShards::before_backward(const config::LayerId& layer) {
+    const auto number = number_of(layer);
+    arrive(units_[number]);
+    units_[number].in_backward = true;
+    if (number > 0) start(units_[number - 1]);
+}
+
+void ParameterShards::after_backward(const config::LayerId& layer) {
+    after_backward(units_[number_of(layer)]);
+}
+
+void ParameterShards::after_backward(Unit& unit) {
+    unit.in_backward = false;
+    begin_sum(unit);
+    free(unit);
+}
+
+// Begins the sum of a unit's gradients, which no parameter has any more then, while backward goes on; there
+// is one on its way at most.
+void ParameterShards::begin_sum(Unit& unit) {
     const at::NoGradGuard no_grad;
     const bool rounds = as_bfloat16_ && unit.own.element_size() > 2;
     const auto options = rounds ? unit.own.options().dtype(at::kBFloat16) : unit.own.options();
@@ -242,17 +266,17 @@ void ParameterShards::begin_sum(Unit& unit, const std::map<std::size_t, at::Tens
     std::vector<std::string> without;
     for (const auto& part : unit.layout.parts) {
         if (!part.trained) continue;
-        const auto found = gradients.find(part.values.parameter);
-        const bool missing = found == gradients.end() || !found->second.defined();
-        if (missing) {
+        const auto& gradient = value_of(part.values.parameter).grad();
+        if (!gradient.defined()) {
             const auto& name = parameters_.all()[part.values.parameter].name;
             if (without.empty() || without.back() != name) without.push_back(name);
             continue;
         }
         const auto to = unit.layout.trained_begin_of(part.values.rank) + part.offset;
         all.narrow(0, to, part.values.count)
-            .copy_(found->second.reshape({-1}).narrow(0, part.values.begin, part.values.count));
+            .copy_(gradient.reshape({-1}).narrow(0, part.values.begin, part.values.count));
     }
+    for (const auto parameter : unit.layout.parameters) value_of(parameter).mutable_grad().reset();
     if (!without.empty()) throw std::runtime_error(distributed::without_gradient(without));
     end_sum();
     if (all.numel() == 0) return;
@@ -278,31 +302,6 @@ void ParameterShards::end_sum() {
     sum_ = {};
 }
 
-void ParameterShards::take(const config::LayerId& layer, const std::vector<at::Tensor>& parameters,
-                           std::vector<at::Tensor>& gradients) {
-    auto& unit = units_[number_of(layer)];
-    std::map<std::size_t, at::Tensor> own;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        if (!parameters[i].defined()) continue;
-        const auto number = number_of_tensor_.at(parameters[i].unsafeGetTensorImpl());
-        if (std::ranges::find(unit.layout.parameters, number) == unit.layout.parameters.end()) continue;
-        own[number] = std::move(gradients[i]);
-        gradients[i].reset();
-    }
-    begin_sum(unit, own);
-}
-
-void ParameterShards::sum_root() {
-    std::map<std::size_t, at::Tensor> gradients;
-    for (const auto parameter : root().layout.parameters) {
-        auto& gradient = value_of(parameter).mutable_grad();
-        gradients[parameter] = gradient;
-        gradient.reset();
-    }
-    begin_sum(root(), gradients);
-    end_sum();
-}
-
 // The root's gradients are summed up once a step, those of layers in each backward, whose whole gradients
 // nobody keeps.
 void ParameterShards::backward(const std::function<void()>& run, bool last) {
@@ -312,9 +311,12 @@ void ParameterShards::backward(const std::function<void()>& run, bool last) {
         if (lost_) throw distributed::RankLost(error.what());
         throw;
     }
+    // Of the first layers that learn, where nothing before them does.
+    for (auto& unit : units_)
+        if (unit.in_backward) after_backward(unit);
+    if (last) begin_sum(root());
     end_sum();
-    if (last) return sum_root();
-    start(units_.front());
+    if (!last) start(units_.front());
 }
 
 void ParameterShards::gather_all(bool keep) {
@@ -322,6 +324,7 @@ void ParameterShards::gather_all(bool keep) {
         if (!keep) divide();
         return;
     }
+    raise_versions();
     for (auto& unit : units_) {
         arrive(unit);
         if (!keep) free(unit);

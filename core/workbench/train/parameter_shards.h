@@ -1,10 +1,11 @@
 // Parameters and gradients divided over ranks (ZeRO-3, Rajbhandari et al. 2020, arXiv:1910.02054; Zhao et al.
 // 2023, "PyTorch FSDP", arXiv:2304.11277): each rank keeps a piece of every unit (shard_units.h). A unit's
 // parameters are gathered before its layer runs, while the layer before it still does, and let go after it;
-// again in backward, in which all layers run again, and where their gradients are summed up piece by piece as
-// soon as they are there. The root's are there for a whole step or evaluation.
+// once more in backward, where their gradients are summed up piece by piece as soon as they are there. The
+// root's are there for a whole step or evaluation.
 //
-// Parameters stay the leaves that they are: between steps they have sizes and no memory.
+// Parameters stay the leaves that they are: between steps they have sizes and no memory, and what forward
+// kept of them for backward has none as long as they have none.
 #pragma once
 
 #include <cstdint>
@@ -65,10 +66,10 @@ public:
     void expect_values();
     Kept kept() const { return kept_; }
 
-    void bring(const config::LayerId& layer, bool backward) override;
-    void let_go(const config::LayerId& layer, bool backward) override;
-    void take(const config::LayerId& layer, const std::vector<at::Tensor>& parameters,
-              std::vector<at::Tensor>& gradients) override;
+    void before_forward(const config::LayerId& layer) override;
+    void after_forward(const config::LayerId& layer) override;
+    void before_backward(const config::LayerId& layer) override;
+    void after_backward(const config::LayerId& layer) override;
 
 private:
     struct Unit {
@@ -78,6 +79,7 @@ private:
         at::Tensor arriving;  // the whole unit, being gathered
         std::unique_ptr<distributed::Transfer> gathering;
         bool is_there = false;
+        bool in_backward = false;
     };
     struct Place {
         std::size_t unit = 0;
@@ -91,14 +93,15 @@ private:
 
     Unit& root() { return units_.back(); }
     std::size_t number_of(const config::LayerId& layer) const;
+    void after_backward(Unit& unit);
     const Place& place_of(const std::string& parameter, std::int64_t begin) const;
     const at::Tensor& value_of(std::size_t parameter) const { return parameters_.all()[parameter].value; }
     void start(Unit& unit);
     void arrive(Unit& unit);
+    void raise_versions();
     void free(Unit& unit);
-    void begin_sum(Unit& unit, const std::map<std::size_t, at::Tensor>& gradients);
+    void begin_sum(Unit& unit);
     void end_sum();
-    void sum_root();
     void measure();
 
     distributed::Group& group_;
@@ -106,12 +109,11 @@ private:
     std::shared_ptr<runtime::StepWeights> weights_;
     bool as_bfloat16_;
     std::vector<Unit> units_;
-    std::map<std::string, std::vector<Place>> own_;        // parts of this rank, by parameter
-    std::map<const void*, std::size_t> number_of_tensor_;  // of parameters
-    bool whole_ = true;                                    // parameters are what counts, and not the pieces
-    bool training_ = false;                                // backward follows
-    bool lost_ = false;                                    // another rank, as a transfer told
-    Sum sum_;                                              // that is on its way
+    std::map<std::string, std::vector<Place>> own_;  // parts of this rank, by parameter
+    bool whole_ = true;                              // parameters are what counts, and not the pieces
+    bool training_ = false;                          // backward follows
+    bool lost_ = false;                              // another rank, as a transfer told
+    Sum sum_;                                        // that is on its way
     Kept kept_;
 };
 

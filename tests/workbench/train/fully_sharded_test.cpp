@@ -42,6 +42,17 @@ TEST_CASE("ranks that divide parameters learn what one process learns with every
                {"gpt", "causal_lm", 2, {full, "model.norm_position=post", "model.layers=1"}}});
 }
 
+TEST_CASE("ranks that divide parameters run layers again, or parts of them, as one process does") {
+    check_all({{"gpt", "causal_lm", 2, {full, "train.recompute=layers"}},
+               {"bert", "masked_lm", 2, {full, "train.recompute=attention", "model.norm_position=pre"}},
+               {"t5", "seq2seq", 3, {full, "train.recompute=layers", "train.recompute_every=2"}},
+               {"t5", "seq2seq", 2, {full, "train.recompute=feed_forward"}}});
+    const auto of = [](const std::string& again) {
+        return train_on_ranks({"gpt", "causal_lm", 2, {full, "train.recompute=" + again}}, 2, 2)[0];
+    };
+    CHECK(of("none").parameters.equal(of("layers").parameters));
+}
+
 TEST_CASE("what is not trained is divided and gathered with what is") {
     check_all({{"gpt", "causal_lm", 2, {full, "lora.rank=2"}},
                {"bert",

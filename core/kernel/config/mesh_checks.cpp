@@ -25,12 +25,16 @@ void check_division(const Config& config, std::vector<Mistake>& mistakes) {
     divides(model.intermediate_size, "model.intermediate_size", "values of a feed-forward");
 }
 
-void check_shard(const Config& config, const std::string& key, std::vector<Mistake>& mistakes) {
-    if (config.distributed.shard == Sharding::none) return;
-    const std::string have =
-        key == tensor_key ? "layers of which ranks have parts" : "layers that ranks have ranges of";
-    mistakes.push_back(
-        {{"distributed.shard", key}, have + " are not divided once more", "\"none\", or " + key + " = 1"});
+void check_shard(const Config& config, std::vector<Mistake>& mistakes) {
+    if (config.distributed.shard != Sharding::full) return;
+    if (config.mesh.pipeline > 1)
+        mistakes.push_back({{"distributed.shard", pipeline_key},
+                            "a range of layers is there as long as batches pass through it",
+                            "\"optimizer\", \"none\", or " + pipeline_key + " = 1"});
+    if (config.mesh.tensor > 1 && config.lora.rank > 0)
+        mistakes.push_back({{"distributed.shard", tensor_key},
+                            "adapters ([lora]) of layers of which ranks have parts are not divided once more",
+                            "\"optimizer\", \"none\", or " + tensor_key + " = 1"});
 }
 
 void check_pipeline(const Config& config, std::vector<Mistake>& mistakes) {
@@ -41,7 +45,6 @@ void check_pipeline(const Config& config, std::vector<Mistake>& mistakes) {
                             std::to_string(layers) + " layers cannot be given to " + std::to_string(stages) +
                                 " ranks, each of which needs one",
                             "at most " + std::to_string(layers)});
-    check_shard(config, pipeline_key, mistakes);
     const auto refuse = [&](bool bad, const std::string& other, const std::string& message,
                             const std::string& expected) {
         if (bad)
@@ -56,6 +59,7 @@ void check_pipeline(const Config& config, std::vector<Mistake>& mistakes) {
 
 std::vector<Mistake> mesh_mistakes(const Config& config) {
     std::vector<Mistake> mistakes;
+    check_shard(config, mistakes);
     if (config.mesh.pipeline > 1) check_pipeline(config, mistakes);
     if (config.mesh.tensor == 1 && config.distributed.sequence_parallel)
         mistakes.push_back({{"distributed.sequence_parallel", tensor_key},
@@ -69,7 +73,6 @@ std::vector<Mistake> mesh_mistakes(const Config& config) {
             {{"loss.function", tensor_key},
              "a loss of a plugin's own takes all words of a row, of which ranks have parts here",
              "\"auto\", or " + tensor_key + " = 1"});
-    if (config.mesh.pipeline == 1) check_shard(config, tensor_key, mistakes);
     return mistakes;
 }
 

@@ -179,23 +179,22 @@ ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings)
     if (config.distributed.shard == config::Sharding::full) {
         const DividedCosts own{units, bytes, config.train.grad_accumulation_steps,
                                costs.all_ms() - costs.optimizer_ms, costs.optimizer_ms};
-        for (const auto ranks : numbers_of_ranks(settings.ranks))
+        for (const auto ranks : numbers_of_ranks(data_ranks))
             plan.steps.push_back(simulate_divided_step(own, ranks, collectives, wire_share));
-        const auto sent = sent_in_divided_step(own, settings.ranks, wire_share);
-        plan.messages = sent.messages;
-        plan.sent_bytes = sent.bytes;
-        return plan;
+        const auto sent = sent_in_divided_step(own, data_ranks, wire_share);
+        plan.messages += sent.messages;
+        plan.sent_bytes += sent.bytes;
+    } else {
+        const bool divided = config.distributed.shard == config::Sharding::optimizer;
+        if (divided) costs.gathered_bytes = all_bytes;
+        for (const auto ranks : numbers_of_ranks(data_ranks))
+            plan.steps.push_back(simulate_step(costs, buckets, ranks, collectives, wire_share));
+        const auto others = data_ranks - 1;
+        plan.messages += others * (2 * static_cast<std::int64_t>(buckets.size()) + (divided ? 1 : 0));
+        plan.sent_bytes += static_cast<double>(others) / static_cast<double>(data_ranks) * all_bytes *
+                           (2.0 * wire_share + (divided ? 1.0 : 0.0));
     }
-    const bool divided = config.distributed.shard == config::Sharding::optimizer;
-    if (divided) costs.gathered_bytes = all_bytes;
-    for (const auto ranks : numbers_of_ranks(data_ranks)) {
-        plan.steps.push_back(simulate_step(costs, buckets, ranks, collectives, wire_share));
-        plan.steps.back().ranks *= plan.model_ranks();
-    }
-    const auto others = data_ranks - 1;
-    plan.messages += others * (2 * static_cast<std::int64_t>(buckets.size()) + (divided ? 1 : 0));
-    plan.sent_bytes += static_cast<double>(others) / static_cast<double>(data_ranks) * all_bytes *
-                       (2.0 * wire_share + (divided ? 1.0 : 0.0));
+    for (auto& step : plan.steps) step.ranks *= plan.model_ranks();
     const auto in_layers = sums.all(accumulated), other_parts = plan.tensor_ranks - 1;
     const auto gathers = sums.loss_bytes > 0.0 ? accumulated : 0;
     plan.messages += other_parts * (2 * in_layers + gathers);

@@ -1,6 +1,8 @@
 #include "core/workbench/train/model_parts.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -67,6 +69,26 @@ const model::ParameterCut* ModelParts::cut_of(const std::string& parameter) cons
 
 bool ModelParts::steps(const std::string& parameter) const {
     return stepper(parameter) == mesh_.tensor()->rank();
+}
+
+std::int64_t ModelParts::number_of(const std::string& parameter) const {
+    const auto found = std::ranges::find(all_, parameter, &WholeParameter::name);
+    if (found == all_.end()) throw std::logic_error(parameter + " is no parameter of the model");
+    return found - all_.begin();
+}
+
+std::string ModelParts::own_place() const {
+    return "stage " + std::to_string(mesh_.stage()) + " part " +
+           std::to_string(mesh_.tensor_index_of(mesh_.world().rank()));
+}
+
+std::vector<GradientFinding> ModelParts::nothing_found() const {
+    std::vector<GradientFinding> findings;
+    for (const auto& [name, sizes, stages] : all_) {
+        const auto values = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+        findings.push_back({name, 0, values});
+    }
+    return findings;
 }
 
 bool ModelParts::counts(const WholeParameter& parameter) const {
@@ -280,11 +302,7 @@ TrainingState ModelParts::own(TrainingState whole) const {
 std::int64_t ModelParts::whole_bytes() const {
     const auto value_bytes = parameters_.all().front().value.element_size();
     std::int64_t bytes = 0;
-    for (const auto& parameter : all_) {
-        std::int64_t values = 1;
-        for (const auto size : parameter.sizes) values *= size;
-        bytes += values * value_bytes;
-    }
+    for (const auto& parameter : nothing_found()) bytes += parameter.all * value_bytes;
     return bytes;
 }
 

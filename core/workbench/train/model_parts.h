@@ -15,6 +15,7 @@
 #include "core/workbench/model/describer.h"
 #include "core/workbench/model/parameters.h"
 #include "core/workbench/model/tensor_ranks.h"
+#include "core/workbench/train/nonfinite.h"
 #include "core/workbench/train/training_state.h"
 
 namespace switchyard::train {
@@ -45,8 +46,13 @@ public:
         std::vector<std::int64_t> stages;  // that have it
     };
     const std::vector<WholeParameter>& all() const { return all_; }
+    std::int64_t number_of(const std::string& parameter) const;  // in all()
+    // "stage 0 part 1": which ranks that have the same share, for what they say to each other by name.
+    std::string own_place() const;
     // Whether this rank's values of a parameter are counted: of ranks that have the same of a model, one's.
     bool counts(const WholeParameter& parameter) const;
+    // What nonfinite_over_ranks.h takes.
+    std::vector<GradientFinding> nothing_found() const;
 
     // How ranks have parts of it; nullptr: it is whole on all.
     const model::ParameterCut* cut_of(const std::string& parameter) const;

@@ -1,15 +1,11 @@
 #include "core/workbench/train/optimizer_parts.h"
 
 #include <cmath>
-#include <functional>
-#include <numeric>
-
-#include <ATen/ops/zeros.h>
 
 #include <switchyard/interfaces/sharded_optimizer.h>
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/config/trainable.h"
-#include "core/workbench/train/nonfinite.h"
+#include "core/workbench/train/nonfinite_over_ranks.h"
 
 namespace switchyard::train {
 
@@ -29,15 +25,8 @@ OptimizerParts::OptimizerParts(const ModelParts& model, const config::Config& co
     std::vector<ParameterPart> places;
     for (const auto& group : groups) {
         for (const auto& parameter : group.parameters) {
-            Stepped one;
-            for (const auto& whole : model.all()) {
-                if (whole.name == parameter.name) {
-                    one.counted = model.counts(whole);
-                    break;
-                }
-                ++one.number;
-            }
-            stepped_.push_back(one);
+            const auto number = model.number_of(parameter.name);
+            stepped_.push_back({number, model.counts(model.all()[static_cast<std::size_t>(number)])});
             places.push_back({static_cast<std::int64_t>(places.size()), 0, parameter.value.numel()});
         }
     }
@@ -72,28 +61,15 @@ StepResult OptimizerParts::step(std::vector<ParameterGroup>& groups, const StepP
 }
 
 std::string OptimizerParts::nonfinite(const std::vector<ParameterGroup>& groups) const {
-    // Of each parameter of the model: values that are not finite, and whether it has a gradient.
-    auto told = at::zeros({2, static_cast<std::int64_t>(model_.all().size())}, at::kDouble);
+    std::vector<OwnFinding> own;
     std::size_t place = 0;
     for (const auto& group : groups) {
         for (const auto& parameter : group.parameters) {
             const auto [number, counted] = stepped_[place++];
-            if (!counted) continue;
-            told.select(0, 0).select(0, number).fill_(
-                static_cast<double>(nonfinite_values(parameter.gradient)));
-            told.select(0, 1).select(0, number).fill_(1.0);
+            if (counted) own.push_back({number, nonfinite_values(parameter.gradient)});
         }
     }
-    model_.mesh().model()->sum(told);
-    const auto* const bad = told.const_data_ptr<double>();
-    std::vector<GradientFinding> findings;
-    for (std::size_t i = 0; i < model_.all().size(); ++i) {
-        const auto& [name, sizes, stages] = model_.all()[i];
-        if (bad[model_.all().size() + i] == 0.0) continue;
-        const auto values = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
-        findings.push_back({name, static_cast<std::int64_t>(bad[i]), values});
-    }
-    return nonfinite_text(findings);
+    return nonfinite_over_ranks(*model_.mesh().model(), model_.nothing_found(), own);
 }
 
 }  // namespace switchyard::train

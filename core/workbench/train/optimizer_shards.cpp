@@ -10,12 +10,11 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/config/trainable.h"
 #include "core/workbench/train/gathered_entries.h"
-#include "core/workbench/train/nonfinite.h"
+#include "core/workbench/train/nonfinite_over_ranks.h"
 
 namespace switchyard::train {
 namespace {
@@ -38,10 +37,11 @@ bool has_masters(const std::vector<ParameterGroup>& groups) {
 
 OptimizerShards::OptimizerShards(distributed::Group& group, const config::Config& config,
                                  const runtime::OptimizerOp& optimizer, std::vector<ParameterGroup>& groups,
-                                 ParameterShards* parameters)
+                                 ParameterShards* parameters, const ModelParts* model)
     : group_(group),
       optimizer_(optimizer),
       parameters_(parameters),
+      model_(model),
       most_bytes_(static_cast<std::size_t>(config.distributed.bucket_mb * mebibyte)) {
     const auto alignment = optimizer.part_alignment();
     const auto refuse = [&](const std::string& what) {
@@ -51,6 +51,10 @@ OptimizerShards::OptimizerShards(distributed::Group& group, const config::Config
         refuse("the optimizer " + optimizer.binding().plugin() + "/" + optimizer.binding().component() +
                " steps whole models only; expected \"none\", or an optimizer.backend that can be divided");
     alignment_ = *alignment;
+    if (model_ != nullptr && model_->steps_wholes())
+        refuse("the optimizer " + optimizer.binding().plugin() + "/" + optimizer.binding().component() +
+               " steps whole matrices, of which ranks have parts here; expected \"none\", another "
+               "optimizer.algorithm or backend, or distributed.mesh.tensor = 1");
     // A moving average is made of masters, of which no rank has all.
     if (config.train.ema > 0.0 && has_masters(groups))
         throw base::InputError(config::told_at(config, "train.ema") +
@@ -62,7 +66,8 @@ OptimizerShards::OptimizerShards(distributed::Group& group, const config::Config
         for (const auto& parameter : one.parameters) {
             if (!parameter.value.is_contiguous())
                 throw std::logic_error(parameter.name + " is not contiguous in memory");
-            whole_.push_back({parameter.name, parameter.value.detach()});
+            whole_.push_back({parameter.name, parameter.value.detach(),
+                              model_ != nullptr ? model_->number_of(parameter.name) : 0});
             sizes.push_back(parameter.value.numel());
             names.push_back(parameter.name);
         }
@@ -129,11 +134,20 @@ void OptimizerShards::take_gradients(const std::vector<ParameterGroup>& groups) 
     }
 }
 
+// Of a parameter that is whole on ranks that have parts of others, one rank's values count.
+bool OptimizerShards::counts(std::int64_t index) const {
+    if (model_ == nullptr) return true;
+    const auto number = whole_[static_cast<std::size_t>(index)].number;
+    return model_->counts(model_->all()[static_cast<std::size_t>(number)]);
+}
+
 double OptimizerShards::squares() const {
     std::vector<at::Tensor> gradients;
+    std::size_t number = 0;
     for (const auto& one : own_)
         for (const auto& parameter : one.parameters)
-            if (parameter.gradient.defined()) gradients.push_back(parameter.gradient);
+            if (counts(parts_[number++].index) && parameter.gradient.defined())
+                gradients.push_back(parameter.gradient);
     return squares_of(gradients);
 }
 
@@ -172,7 +186,8 @@ void OptimizerShards::hand_round() {
 
 StepResult OptimizerShards::step(const std::vector<ParameterGroup>& groups, const StepParams& params) {
     take_gradients(groups);
-    const double norm = norm_over_ranks(group_, optimizer_, params, [this] { return squares(); });
+    auto& all = model_ != nullptr ? model_->mesh().world() : group_;
+    const double norm = norm_over_ranks(all, optimizer_, params, [this] { return squares(); });
     if (!std::isfinite(norm)) return without_step(norm);
     auto result = optimizer_.step_parts(own_, params, norm);
     for (auto& one : own_)
@@ -184,20 +199,24 @@ StepResult OptimizerShards::step(const std::vector<ParameterGroup>& groups, cons
 }
 
 std::string OptimizerShards::nonfinite(const std::vector<ParameterGroup>& groups) {
-    if (parameters_ == nullptr) return nonfinite_gradients(groups);
+    if (parameters_ == nullptr && model_ == nullptr) return nonfinite_gradients(groups);
     take_gradients(groups);
-    auto bad = at::zeros({static_cast<std::int64_t>(whole_.size())}, at::kDouble);
+    std::vector<GradientFinding> all;
+    if (model_ != nullptr)
+        all = model_->nothing_found();
+    else
+        for (const auto& whole : whole_) all.push_back({whole.name, 0, whole.value.numel()});
+    std::vector<OwnFinding> found;
     std::size_t number = 0;
-    for (const auto& one : own_)
-        for (const auto& parameter : one.parameters)
-            bad.select(0, parts_[number++].index)
-                .add_(static_cast<double>(nonfinite_values(parameter.gradient)));
-    group_.sum(bad);
-    std::vector<GradientFinding> findings;
-    for (std::size_t i = 0; i < whole_.size(); ++i)
-        findings.push_back({whole_[i].name, static_cast<std::int64_t>(bad.const_data_ptr<double>()[i]),
-                            whole_[i].value.numel()});
-    return nonfinite_text(findings);
+    for (const auto& one : own_) {
+        for (const auto& parameter : one.parameters) {
+            const auto index = parts_[number++].index;
+            if (!counts(index)) continue;
+            found.push_back({model_ != nullptr ? whole_[static_cast<std::size_t>(index)].number : index,
+                             nonfinite_values(parameter.gradient)});
+        }
+    }
+    return nonfinite_over_ranks(model_ != nullptr ? model_->mesh().world() : group_, std::move(all), found);
 }
 
 std::map<std::string, at::Tensor> OptimizerShards::masters() const {
@@ -225,7 +244,8 @@ at::Tensor OptimizerShards::joined(const std::string& parameter, const std::vect
 
 // Ranks have parts in the order of memory, so entries of one parameter come in that order.
 OptimizerShards::Entries OptimizerShards::gather(const Entries& own) {
-    const auto all = gather_entries(group_, own, "state " + std::to_string(++gathers_));
+    const auto place = model_ != nullptr ? " of " + model_->own_place() : std::string();
+    const auto all = gather_entries(group_, own, "state " + std::to_string(++gathers_) + place);
     Entries entries;
     for (const auto& parameter : whole_) {
         std::vector<std::string> keys;

@@ -1,7 +1,8 @@
 // The optimizer's step shared by ranks (ZeRO-1, Rajbhandari et al. 2020, arXiv:1910.02054): each keeps the
 // state, and the float32 masters, of a part of the values (shard_layout.h), steps these, and hands them to
 // the others. All ranks have all parameters and all gradients, or these are divided as well
-// (parameter_shards.h).
+// (parameter_shards.h). Where ranks have parts of a model (model_parts.h), those that have the same part
+// divide it.
 //
 // With an optimizer that steps values alone parameters are the same bits as where every rank steps all of
 // them; with clipping as far as the norm is, which is summed up part by part here.
@@ -17,6 +18,7 @@
 #include "core/kernel/config/config.h"
 #include "core/kernel/runtime/operations/optimizer_op.h"
 #include "core/workbench/distributed/group.h"
+#include "core/workbench/train/model_parts.h"
 #include "core/workbench/train/norm_over_ranks.h"
 #include "core/workbench/train/parameter_shards.h"
 #include "core/workbench/train/shard_layout.h"
@@ -27,10 +29,11 @@ class OptimizerShards {
 public:
     // Binds the optimizer to this rank's part of `groups`, whose masters move here. Throws base::InputError
     // where the component steps whole models only, or there is nothing for a rank. What is handed in outlives
-    // it. `parameters`: where they are divided; nullptr: each rank has them all.
+    // it. `parameters`: where they are divided; nullptr: each rank has them all. `model`: of which the ranks
+    // of `group` have the same part; nullptr: they have all of it.
     OptimizerShards(distributed::Group& group, const config::Config& config,
                     const runtime::OptimizerOp& optimizer, std::vector<ParameterGroup>& groups,
-                    ParameterShards* parameters = nullptr);
+                    ParameterShards* parameters = nullptr, const ModelParts* model = nullptr);
 
     // On all ranks: nonfinite_gradients (nonfinite.h) of what they have together.
     std::string nonfinite(const std::vector<ParameterGroup>& groups);
@@ -42,7 +45,8 @@ public:
     OptimizerState state() const { return optimizer_.state(); }
     std::map<std::string, at::Tensor> masters() const;
 
-    // On all ranks: what one rank that steps everything has, on the first rank; nothing on the others.
+    // On all ranks: what one rank that steps everything has, on the first of the group; nothing on the
+    // others.
     OptimizerState gather_state();
     std::map<std::string, at::Tensor> gather_masters();
 
@@ -53,12 +57,14 @@ public:
 private:
     struct Whole {
         std::string name;
-        at::Tensor value;  // of the parameter, without its gradient
+        at::Tensor value;         // of the parameter, without its gradient
+        std::int64_t number = 0;  // in ModelParts::all(), where there are parts
     };
     using Entries = std::vector<OptimizerStateEntry>;
 
     void bind_own(std::vector<ParameterGroup>& groups);
     void take_gradients(const std::vector<ParameterGroup>& groups);
+    bool counts(std::int64_t index) const;
     double squares() const;
     void hand_round();
     Entries gather(const Entries& own);
@@ -69,6 +75,7 @@ private:
     distributed::Group& group_;
     const runtime::OptimizerOp& optimizer_;
     ParameterShards* parameters_;
+    const ModelParts* model_;
     std::size_t most_bytes_;  // of values that are handed round at once
     std::int64_t alignment_ = 0;
     std::vector<Whole> whole_;          // all that are trained, in the order of the groups

@@ -379,7 +379,8 @@ bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (!ranks_ && !hooks.save) return true;
     if (shards_ || part_step_ || hooks.save) {
         const auto saved = whole_state();
-        const auto whole = part_step_ ? parts_.model_parts->whole(ranks_->is_first()) : parts_.parameters;
+        auto* const parts = parts_.model_parts;
+        const auto whole = parts != nullptr ? parts->whole(ranks_->is_first()) : parts_.parameters;
         if (hooks.save) result.error = hooks.save(saved, whole);
         if (divided_) divided_->divide();
     }
@@ -459,7 +460,8 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
     if (result.stopped_early && !save_once(hooks, result)) return end(Outcome::failed);
     if (average_) average_->keep();
     if (divided_) divided_->gather_all(true);
-    if (part_step_) result.whole = std::make_shared<const model::Parameters>(parts_.model_parts->whole());
+    if (auto* const parts = parts_.model_parts)
+        result.whole = std::make_shared<const model::Parameters>(parts->whole());
     return end(Outcome::finished);
 }
 

@@ -9,41 +9,49 @@ namespace switchyard::train {
 
 // What distributed.shard and distributed.mesh say.
 void Trainer::divide_over_ranks() {
-    if (const auto* const model = parts_.model_parts)
-        part_step_ = std::make_unique<OptimizerParts>(*model, parts_.config, parts_.optimizer, groups_);
+    const auto* const model = parts_.model_parts;
     if (parts_.mesh != nullptr && parts_.mesh->pipeline() != nullptr)
         pipeline_ = std::make_unique<PipelineStep>(*parts_.model_parts, parts_.config, parts_.model,
                                                    parts_.parameters);
     const auto shard = parts_.config.distributed.shard;
-    if (!ranks_ || shard == config::Sharding::none) return;
+    distributed::Group* ranks = nullptr;  // that have the same parameters, or the same part of them
+    if (ranks_) ranks = model == nullptr ? &parts_.mesh->world() : parts_.mesh->data();
+    if (shard == config::Sharding::none || ranks == nullptr) {
+        if (model != nullptr)
+            part_step_ = std::make_unique<OptimizerParts>(*model, parts_.config, parts_.optimizer, groups_);
+        return;
+    }
     if (shard == config::Sharding::full)
-        divided_ = std::make_unique<ParameterShards>(parts_.mesh->world(), parts_.config, parts_.parameters,
+        divided_ = std::make_unique<ParameterShards>(*ranks, parts_.config, parts_.parameters,
                                                      parts_.optimizer.part_alignment().value_or(0),
                                                      parts_.plan.precision().weights());
-    shards_ = std::make_unique<OptimizerShards>(parts_.mesh->world(), parts_.config, parts_.optimizer,
-                                                groups_, divided_.get());
+    shards_ = std::make_unique<OptimizerShards>(*ranks, parts_.config, parts_.optimizer, groups_,
+                                                divided_.get(), model);
 }
 
 // On all ranks, where they have parts; what the first one saves.
 TrainingState Trainer::whole_state() {
-    // First, as long as no rank waits for those whose state comes before its own.
-    if (divided_) divided_->gather_all(ranks_->is_first());
+    // First, as long as no rank waits for those whose state comes before its own. Ranks that have parts of a
+    // model put it together next, each with its own.
+    if (divided_) divided_->gather_all(ranks_->is_first() || parts_.model_parts != nullptr);
     auto state = this->state();
-    if (parts_.model_parts != nullptr)
-        state = parts_.model_parts->whole(std::move(state), ranks_->is_first());
     if (shards_) {
         state.optimizer = shards_->gather_state();
         state.masters = shards_->gather_masters();
     }
+    if (parts_.model_parts != nullptr)
+        state = parts_.model_parts->whole(std::move(state), ranks_->is_first());
     return state;
 }
 
 void Trainer::backward(const std::function<void()>& run, bool last) {
     const runtime::TimedScope timed("backward");
-    if (divided_) return divided_->backward(run, last);
     if (!ranks_) return run();
     try {
-        ranks_->backward(run, last);
+        if (divided_)
+            divided_->backward(run, last);
+        else
+            ranks_->backward(run, last);
         if (last && parts_.model_parts != nullptr) parts_.model_parts->sum_partial_gradients();
     } catch (const std::exception& error) {
         if (parts_.model_parts != nullptr && parts_.model_parts->lost())

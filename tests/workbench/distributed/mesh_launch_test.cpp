@@ -80,6 +80,42 @@ TEST_CASE("a run of ranks with parts of layers goes on to the same bits, and on 
     }
 }
 
+TEST_CASE("ranks that divide their parts of a model go on to the same bits, and any others within rounding") {
+    for (const std::string shard : {"optimizer", "full"}) {
+        INFO(shard);
+        const TinyJob job;
+        const auto sets = with(base, {"train.steps=6", "train.checkpoint_every=3", "train.keep_last=5"});
+        const Words four{"batch.size=6", "distributed.mesh.tensor=2", "distributed.shard=" + shard};
+        train_on(4, job, "whole", with(sets, four));
+        train_on(1, job, "alone", sets);
+        train_on(2, job, "parts", with(sets, tensor(2)));
+        const auto expected = step_losses(job.run_folder("whole"));
+        check_losses(expected, step_losses(job.run_folder("alone")), 1e-5);
+        const auto kept = [&](const std::string& run, const char* what) {
+            return summary_of(job, run)["memory"][what].get<double>();
+        };
+        CHECK(kept("whole", "optimizer") / kept("parts", "optimizer") == Approx(0.5).margin(0.02));
+        if (shard == "full")
+            CHECK(kept("whole", "parameters") / kept("parts", "parameters") == Approx(0.5).margin(0.02));
+        train_on(4, job, "cut", with(with(sets, four), {"train.steps=3"}));
+        struct Way {
+            int ranks;
+            Words sets;
+        };
+        for (const auto& [ranks, ways] :
+             {Way{4, four}, Way{1, {}}, Way{2, {"batch.size=6", "distributed.shard=" + shard}}}) {
+            INFO(ranks << " ranks");
+            const auto name = "from_" + std::to_string(ranks);
+            fs::copy(job.run_folder("cut"), job.run_folder(name), fs::copy_options::recursive);
+            train_on(ranks, job, name, with(sets, ways),
+                     {"--resume", "--allow-change", "distributed.mesh.tensor", "--allow-change",
+                      "distributed.shard", "--allow-change", "batch.size"});
+            check_losses(step_losses(job.run_folder(name)), expected, ranks == 4 ? 0.0 : 1e-5);
+            if (ranks == 4) check_same_checkpoints(job, name, "whole", "step-00000006");
+        }
+    }
+}
+
 TEST_CASE(
     "a run whose matrices are stepped whole by one rank each goes on to the same bits, and on one process") {
     for (const Words& optimizer : {Words{"optimizer.algorithm=lamb", "optimizer.backend=fused"},
@@ -116,7 +152,13 @@ TEST_CASE("a mesh that cannot be is told once, with exit code 2") {
                    "2 (data) x 2 (tensor) x 1 (pipeline) are 4, and there are 2 ranks"},
                   {8, tensor(8), "4 heads (model.heads) cannot be divided by 8 ranks"},
                   {2, with(tensor(2), {"model.intermediate_size=63"}), "63 values of a feed-forward"},
-                  {2, with(tensor(2), {"distributed.shard=optimizer"}), "distributed.shard"},
+                  {4,
+                   with(tensor(2), {"distributed.shard=optimizer", "optimizer.algorithm=lamb",
+                                    "optimizer.backend=fused"}),
+                   "distributed.shard: the optimizer fused/fused steps whole matrices, of which ranks have "
+                   "parts here; expected \"none\", another optimizer.algorithm or backend"},
+                  {4, with(tensor(2), {"distributed.shard=full", "lora.rank=2", "train.weights=/none"}),
+                   "adapters ([lora]) of layers of which ranks have parts are not divided once more"},
                   {2, {"distributed.sequence_parallel=true"}, "distributed.mesh.tensor above 1"},
               });
 }

@@ -177,6 +177,26 @@ TEST_CASE("divided parameters take their part of the memory, and travel layer by
     CHECK(full.asked().exposed_ms == Approx(travels(layer) + travels(root)));
 }
 
+TEST_CASE("ranks that have the same part of each layer divide it once more") {
+    const auto plan = [](const std::string& shard) {
+        return plan_scale(job("[distributed]\nshard = \"" + shard + "\"\nmesh = { tensor = 2 }\n"),
+                          settings_of(4));
+    };
+    const auto parts = plan("none"), state = plan("optimizer"), full = plan("full");
+    CHECK(2 * state.memory.optimizer_state == parts.memory.optimizer_state);
+    CHECK(state.memory.parameters == parts.memory.parameters);
+    CHECK(2 * full.memory.parameters == parts.memory.parameters);
+    CHECK(2 * full.memory.gradients == parts.memory.gradients);
+    CHECK(full.memory.gathered > 0);
+    for (const auto& one : {parts, state, full}) {
+        CHECK(one.asked().ranks == 4);
+        CHECK(one.steps.front().ranks == 2);
+    }
+    // Values are gathered once after the step, or of layers before they run.
+    CHECK(state.sent_bytes > parts.sent_bytes);
+    CHECK(full.sent_bytes > parts.sent_bytes);
+}
+
 TEST_CASE("what a rank sends in a step") {
     const auto plan = plan_scale(job(), settings_of(4));
     const auto buckets = static_cast<std::int64_t>(plan.asked().buckets.size());

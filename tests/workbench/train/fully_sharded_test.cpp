@@ -53,6 +53,13 @@ TEST_CASE("ranks that divide parameters run layers again, or parts of them, as o
     CHECK(of("none").parameters.equal(of("layers").parameters));
 }
 
+TEST_CASE("ranks that have the same part of each layer divide its parameters") {
+    check_all({{"bert", "classification", 4, {full, "optimizer.max_grad_norm=0.1"}, 2},
+               {"gpt", "causal_lm", 4, {full, "train.recompute=layers"}, 2, 1, true},
+               {"gpt", "causal_lm", 6, {full, "optimizer.max_grad_norm=0.1", "batch.layout=packed"}, 2},
+               {"t5", "seq2seq", 4, {full, "train.recompute=attention"}, 2}});
+}
+
 TEST_CASE("what is not trained is divided and gathered with what is") {
     check_all({{"gpt", "causal_lm", 2, {full, "lora.rank=2"}},
                {"bert",
@@ -127,13 +134,18 @@ TEST_CASE("an overflow on one rank skips the step on all that divide parameters"
 
 TEST_CASE("a gradient that is not finite changes nothing on any rank that divides parameters") {
     for (const std::string norm : {"0", "1.0"}) {
-        INFO("optimizer.max_grad_norm=" + norm);
-        const auto one = with({"gpt", "causal_lm", 2, {"train.nonfinite=skip", "optimizer.lr=1e20"}},
-                              {full, "optimizer.max_grad_norm=" + norm});
-        const auto ranks = train_on_ranks(one, 4, 1);
-        CHECK(std::ranges::count(ranks[0].skipped, true) > 0);
-        CHECK(ranks[0].skipped == ranks[1].skipped);
-        CHECK(ranks[0].parameters.equal(ranks[1].parameters));
+        for (const std::int64_t tensor : {1, 2}) {
+            INFO("optimizer.max_grad_norm=" << norm << ", " << tensor << " parts of each layer");
+            const auto one =
+                with({"gpt", "causal_lm", 2 * tensor, {"train.nonfinite=skip", "optimizer.lr=1e20"}, tensor},
+                     {full, "optimizer.max_grad_norm=" + norm});
+            const auto ranks = train_on_ranks(one, 4, 1);
+            CHECK(std::ranges::count(ranks[0].skipped, true) > 0);
+            for (const auto& rank : ranks) {
+                CHECK(rank.skipped == ranks[0].skipped);
+                CHECK(rank.parameters.equal(ranks[0].parameters));
+            }
+        }
     }
 }
 

@@ -59,6 +59,15 @@ TEST_CASE("ranks that divide the state of the optimizer learn what one process l
                {"t5", "seq2seq", 3, {divided, "optimizer.max_grad_norm=0.1"}}});
 }
 
+TEST_CASE("ranks that have the same part of a model divide its state of the optimizer") {
+    check_all(
+        {{"bert", "classification", 4, {divided, "optimizer.max_grad_norm=0.1"}, 2},
+         {"gpt", "causal_lm", 4, {divided, "lora.rank=2"}, 2, 1, true},
+         {"gpt", "causal_lm", 4, {divided, "optimizer.max_grad_norm=0.1"}, 1, 2},
+         {"gpt", "causal_lm", 4, {divided, "optimizer.algorithm=lamb", "optimizer.backend=naive"}, 1, 2},
+         {"t5", "seq2seq", 8, {divided, "optimizer.max_grad_norm=0.1"}, 2, 2}});
+}
+
 TEST_CASE("parameters are the same bits with a divided state, whatever the optimizer") {
     const auto check = [](const std::string& backend, const std::string& algorithm, const Sets& more = {}) {
         Case one{"gpt", "causal_lm", 2, {"optimizer.backend=" + backend, "optimizer.algorithm=" + algorithm}};

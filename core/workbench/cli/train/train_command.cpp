@@ -251,15 +251,15 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
     return Exit::fine;
 }
 
-// Of a first checkpoint and of the model at the end. Where the optimizer's state is divided, all ranks
-// have about as much of it; and of a part of the model as much as of its parameters.
+// Of a first checkpoint and of the model at the end. Ranks that divide the optimizer's state have about as
+// much of it each; and of a part of the model as much as of its parameters.
 train::SaveSizes save_sizes(train::Session& session, const train::Trainer& trainer) {
     const auto memory = training_memory(session, trainer);
     const auto own = session.parameters().bytes();
     const auto* const model = session.model_parts();
     const auto parameters = model != nullptr ? model->whole_bytes() : own;
-    const double parts = trainer.is_sharded() ? static_cast<double>(session.ranks())
-                                              : static_cast<double>(parameters) / static_cast<double>(own);
+    double parts = static_cast<double>(parameters) / static_cast<double>(own);
+    if (trainer.is_sharded()) parts *= static_cast<double>(session.data_ranks());
     const auto state = parts * static_cast<double>(memory.optimizer + memory.masters);
     train::SaveSizes sizes{parameters, static_cast<std::int64_t>(state), parameters};
     if (session.config().train.ema > 0.0) sizes.push_back(parameters);

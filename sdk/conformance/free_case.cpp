@@ -60,7 +60,9 @@ void file(Report& report, const std::string& name, std::vector<Fault> faults, do
     }
 }
 
-void run_case(const ComponentUnderTest& component, const Facts& facts, const FreeCase& one, Report& report) {
+void run_case(const ComponentUnderTest& component, const Facts& facts, const FreeCase& one,
+              const Checks& checks, Report& report) {
+    if (checks.only_gradients()) return;
     Findings findings(component, facts);
     try {
         one.run(findings);

@@ -40,8 +40,9 @@ class CaseRun {
 public:
     // `binding` lives longer.
     CaseRun(Binding& binding, const ComponentUnderTest& component, const Facts& facts,
-            const OperationCase& one, const Variation& variation)
+            const OperationCase& one, const Checks& checks, const Variation& variation)
         : facts_(facts),
+          checks_(checks),
           variant_(component.variant),
           request_(*one.request),
           computes_(one.computes.value_or(one.request->dtype)),
@@ -52,7 +53,8 @@ public:
             if (operation->reference_of) operation->reference = operation->reference_of(component);
         }
         for (std::size_t i = 0; i < operation_.inputs.size(); ++i) {
-            if (!operation_.inputs[i].defined()) operation_.needs[i] = plain_.needs[i] = false;
+            const bool unasked = !checks.gradients && !checks.robustness;
+            if (unasked || !operation_.inputs[i].defined()) operation_.needs[i] = plain_.needs[i] = false;
         }
     }
 
@@ -70,7 +72,8 @@ public:
         check_aliases(found);
         const Outcome seen = on_cpu(found);
         compare(seen);
-        if (request_.deterministic && operation_.judged && faults_.empty()) check_repeat(found, threads);
+        const bool repeats = checks_.robustness && request_.deterministic && operation_.judged;
+        if (repeats && faults_.empty()) check_repeat(found, threads);
         if (plain_.inspect && comparable_) plain_.inspect(seen, faults_);
         return std::exchange(faults_, {});
     }
@@ -334,6 +337,7 @@ private:
     }
 
     const Facts& facts_;
+    const Checks& checks_;
     const std::string& variant_;
     const Request& request_;
     DType computes_;
@@ -348,14 +352,14 @@ private:
 
 // One component on the case's data and on what comes in turn with it, up to the first fault.
 std::vector<Fault> run_in_turn(const ComponentUnderTest& component, const Facts& facts,
-                               const OperationCase& one, const Variation& variation, bool interleave,
-                               double& ratio) {
+                               const OperationCase& one, const Checks& checks, const Variation& variation,
+                               bool interleave, double& ratio) {
     Binding binding(component, one.request);
     std::vector<CaseRun> runs;
     runs.reserve(one.in_turn.size() + 1);
-    runs.emplace_back(binding, component, facts, one, variation);
+    runs.emplace_back(binding, component, facts, one, checks, variation);
     for (const OperationCase& other : one.in_turn)
-        runs.emplace_back(binding, component, facts, other, variation);
+        runs.emplace_back(binding, component, facts, other, checks, variation);
     for (std::size_t call = 0; call < runs.size() * static_cast<std::size_t>(one.rounds); ++call) {
         CaseRun& run = runs[call % runs.size()];
         std::vector<Fault> faults = run.run(interleave, one.threads);
@@ -371,9 +375,9 @@ std::vector<Fault> run_in_turn(const ComponentUnderTest& component, const Facts&
 }
 
 std::vector<Fault> attempt(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one,
-                           const Variation& variation, bool interleave, double& ratio) {
+                           const Checks& checks, const Variation& variation, bool interleave, double& ratio) {
     try {
-        return run_in_turn(component, facts, one, variation, interleave, ratio);
+        return run_in_turn(component, facts, one, checks, variation, interleave, ratio);
     } catch (const FormulaFault& fault) {
         return {{fault.code, "", fault.what()}};
     } catch (...) {
@@ -390,7 +394,7 @@ bool right_one_by_one(const ComponentUnderTest& component, const Facts& facts, c
     return std::all_of(alone.begin(), alone.end(), [&](OperationCase& single) {
         single.in_turn.clear();
         single.rounds = 1;
-        return attempt(component, facts, single, {}, true, ignored).empty();
+        return attempt(component, facts, single, {}, {}, true, ignored).empty();
     });
 }
 
@@ -420,7 +424,7 @@ void explain(std::vector<Fault>& faults, const ComponentUnderTest& component, co
     for (const Retry& retry : retries) {
         double ignored = 0.0;
         const std::vector<Fault> again =
-            attempt(component, facts, one, retry.variation, retry.interleave, ignored);
+            attempt(component, facts, one, {}, retry.variation, retry.interleave, ignored);
         if (again.empty()) return call_them(retry.code);
     }
 }
@@ -429,7 +433,7 @@ void explain(std::vector<Fault>& faults, const ComponentUnderTest& component, co
 // ill-conditioned value (a norm of two nearly equal numbers, a saturated cap). Then other values of the same
 // case decide: the ratio becomes the median of five draws, and the fault stays if that is above 1 as well.
 void draw_again(std::vector<Fault>& faults, double& ratio, const ComponentUnderTest& component,
-                const Facts& facts, const OperationCase& one) {
+                const Facts& facts, const OperationCase& one, const Checks& checks, Variation variation) {
     constexpr double near = 1.5;
     constexpr int draws = 5;
     const bool only_distance = std::all_of(faults.begin(), faults.end(), [](const Fault& fault) {
@@ -439,7 +443,8 @@ void draw_again(std::vector<Fault>& faults, double& ratio, const ComponentUnderT
     std::vector<double> ratios = {ratio};
     for (int draw = 1; draw < draws; ++draw) {
         double found = 0.0;
-        const auto again = attempt(component, facts, one, {.draw = draw}, true, found);
+        variation.draw = draw;
+        const auto again = attempt(component, facts, one, checks, variation, checks.robustness, found);
         if (!again.empty() && found <= 1.0) return;  // wrong in another way
         ratios.push_back(found);
     }
@@ -452,10 +457,21 @@ void draw_again(std::vector<Fault>& faults, double& ratio, const ComponentUnderT
 }  // namespace
 
 void run_case(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one,
-              Report& report) {
+              const Checks& checks, Report& report) {
+    const Variation dense{.poison = false, .strided = false}, hard;
+    const Variation& variation = checks.robustness ? hard : dense;
+    if (checks.only_gradients() && !one.make(variation).needs_any()) return;
     double ratio = 0.0;
-    std::vector<Fault> faults = attempt(component, facts, one, {}, true, ratio);
-    draw_again(faults, ratio, component, facts, one);
+    if (!checks.robustness) {
+        OperationCase alone = one;
+        alone.in_turn.clear();
+        alone.rounds = 1;
+        auto faults = attempt(component, facts, alone, checks, variation, false, ratio);
+        draw_again(faults, ratio, component, facts, alone, checks, variation);
+        return file(report, one.name, std::move(faults), ratio);
+    }
+    std::vector<Fault> faults = attempt(component, facts, one, checks, variation, true, ratio);
+    draw_again(faults, ratio, component, facts, one, checks, variation);
     explain(faults, component, facts, one);
     file(report, one.name, std::move(faults), ratio);
 }

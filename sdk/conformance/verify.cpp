@@ -54,17 +54,26 @@ void look_at(Device device) {
 
 // Runs a case, and looks at what it left behind in the process.
 template <class Case>
-void run_and_look(const ComponentUnderTest& component, const Facts& facts, const Case& one, Report& report) {
+void run_and_look(const ComponentUnderTest& component, const Facts& facts, const Case& one,
+                  const VerifyOptions& options, Report& report) {
     const bool generator = facts.random != RandomSource::library;
     const auto before = ProcessState::now(generator);
-    const std::size_t faults = report.faults.size();
-    run_case(component, facts, one, report);
+    Report found;
+    run_case(component, facts, one, options.checks, found);
     look_at(one.request->device);
     const auto changes = before.changes(ProcessState::now(generator));
-    if (changes.empty()) return;
-    before.restore();
-    if (report.faults.size() == faults) ++report.failed;
-    for (const auto& change : changes) report.faults.push_back({"changed_state", one.name, change});
+    if (!changes.empty()) before.restore();
+    for (const auto& change : changes) found.faults.push_back({"changed_state", one.name, change});
+    add_case(report, std::move(found), options.checks);
+}
+
+// What `supports` says of a case.
+void note_support(const std::string& name, const Verdict& verdict, Report& report) {
+    auto& noted = report.support.emplace_back();
+    noted.where = name;
+    for (const Reason& reason : verdict.reasons) noted.refused.push_back(to_text(reason));
+    if (!verdict.ok() && noted.refused.empty()) noted.refused.emplace_back("no reason was given");
+    if (verdict.ok()) ++report.cases;
 }
 
 // Of OperationCase or FreeCase.
@@ -75,13 +84,15 @@ void run_cases(const std::vector<Case>& cases, const ComponentUnderTest& compone
         if (enough(options, report)) return;
         if (one.name.find(options.filter) == std::string::npos || !turn.of(one.name)) continue;
         const Verdict verdict = ask(component, *one.request);
+        if (options.only_ask) note_support(one.name, verdict, report);
         if (!verdict.ok()) {
             ++report.skipped;
             for (const Reason& reason : verdict.reasons) ++report.skip_reasons[to_text(reason)];
             continue;
         }
+        if (options.only_ask) continue;
         if (options.on_case) options.on_case(one.name);
-        run_and_look(component, facts, one, report);
+        run_and_look(component, facts, one, options, report);
     }
 }
 
@@ -111,14 +122,15 @@ void run_repeated(const std::vector<Case>& cases, const ComponentUnderTest& comp
                ask(component, *one.request).ok() &&
                std::ranges::count(report.faults, one.name, &Fault::where) == 0;
     });
-    if (found == cases.end() || options.device != Device::cpu || enough(options, report)) return;
+    const bool asked = options.checks.robustness && options.device == Device::cpu;
+    if (found == cases.end() || !asked || enough(options, report)) return;
     const auto name = found->name + repeated;
     if (!turn.of(name)) return;
     if (options.on_case) options.on_case(name);
     std::vector<Fault> faults;
     const auto kept = growth_of([&] {
         Report each;
-        run_case(component, facts, *found, each);
+        run_case(component, facts, *found, {}, each);
     });
     if (kept > 0)
         faults.push_back(
@@ -138,8 +150,9 @@ void run_drawn(const Make& make, const ComponentUnderTest& component, const Fact
             if (one.name.find(options.filter) == std::string::npos) break;
             if (options.on_case) options.on_case(one.name);
             const std::size_t before = report.faults.size();
-            run_and_look(component, facts, one, report);
-            ++report.drawn;
+            const auto ran = report.cases;
+            run_and_look(component, facts, one, options, report);
+            report.drawn += report.cases - ran;
             for (std::size_t i = before; i < report.faults.size(); ++i) report.faults[i].drawn = number;
             break;
         }
@@ -171,6 +184,7 @@ public:
         }
         Turn turn(options_, report_);
         run_cases(cases, component_, facts_, options_, turn, report_);
+        if (options_.only_ask) return;
         if constexpr (requires(typename Traits::Request request) { request.custom; })
             check_own_formulas(kind, cases, component_, facts_, options_, report_);
         run_repeated(cases, component_, facts_, options_, turn, report_);

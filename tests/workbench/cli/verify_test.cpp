@@ -47,6 +47,72 @@ TEST_CASE("cases are drawn anew in each run, and --seed repeats them") {
     CHECK(worst({"--seed", std::to_string(first.first)}) == first);
 }
 
+TEST_CASE("a mode looks for its part, and the case is repeated in it") {
+    const auto library = (build_dir() / "tests/support/plugins/errs/libtest_errs.so").string();
+    const auto of = [&](const std::string& mode, int code) {
+        INFO(mode);
+        const auto json =
+            run_json({"plugins", "verify", library, "--component", "attention/unmasked", "--filter",
+                      "padded/causal/shape/f32/B1H2K2/N127M127", "--drawn", "0", "--mode", mode},
+                     code);
+        CHECK(schema_faults("plugins_verify.json", json) == no_faults);
+        return json;
+    };
+    const auto outputs = of("correctness", 5);
+    const auto& fault = outputs.at("components").at(0).at("faults").at(0);
+    CHECK(fault.at("code") == "wrong_output");
+    CHECK_THAT(fault.at("repeat").get<std::string>(), contains(" --mode correctness "));
+    of("robustness", 0);
+}
+
+TEST_CASE("the mode of support tells what is served and why the rest is not, and runs nothing") {
+    const std::vector<std::string> arguments{"plugins",     "verify",    "torch",  "--mode", "support",
+                                             "--component", "precision", "--show", "1"};
+    const auto text = run(arguments);
+    INFO(text.out << text.err);
+    CHECK(text.code == 0);
+    CHECK_THAT(text.out, contains("precision torch/fp32: serves ") && contains(" listed cases: f32 ") &&
+                             contains("\n    refuses ") && contains(": dtype: expected float32") &&
+                             contains(" more reasons: --show N, or --json, has them all") &&
+                             contains("what components serve; no case ran"));
+    const auto json = run_json(arguments);
+    CHECK(schema_faults("plugins_verify.json", json) == no_faults);
+    const auto& found = json.at("components").at(0);
+    CHECK(found.at("support").size() ==
+          found.at("cases").get<std::size_t>() + found.at("skipped").get<std::size_t>());
+    for (const auto& one : found.at("support")) CHECK(one.at("served") == one.at("reasons").empty());
+}
+
+TEST_CASE("the mode of speed is bench of the component beside LibTorch's own calls") {
+    const std::vector<std::string> arguments{"plugins",    "verify",    "naive", "--component",
+                                             "activation", "--mode",    "speed", "--dtype",
+                                             "float32",    "--timeout", "60"};
+    const auto json = run_json(arguments);
+    CHECK(schema_faults("plugins_verify.json", json) == no_faults);
+    const auto& bench = json.at("components").at(0).at("bench");
+    CHECK(schema_faults("bench.json", bench) == no_faults);
+    for (const std::string backend : {"naive/naive", "torch/torch"}) {
+        const auto is_of_it = [&](const auto& row) { return row.at("backend") == backend; };
+        CHECK(std::ranges::any_of(bench.at("rows"), is_of_it));
+    }
+}
+
+TEST_CASE("modes that there are not, or that go with no other, are refused") {
+    const auto refused = [](const std::vector<std::string>& more, const std::string& text) {
+        std::vector<std::string> arguments{"plugins", "verify", "naive", "--mode"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const auto found = run(arguments);
+        CHECK(found.code == 2);
+        CHECK_THAT(found.err, contains(text));
+    };
+    refused({"gradient"},
+            "--mode gradient: expected one of correctness, gradients, robustness, speed, "
+            "support; did you mean gradients?");
+    refused({"speed,support"}, "--mode speed: goes with no other mode; expected it alone");
+    refused({"speed", "--filter", "x"}, "--filter: does not go with --mode speed");
+    refused({"correctness", "--report", "x.json"}, "--report: --mode leaves out what is not looked for");
+}
+
 TEST_CASE("a component with faults is told with cases and exit code 5") {
     const auto library = (build_dir() / "tests/support/plugins/bad/libtest_throws.so").string();
     const std::vector<std::string> arguments{"plugins", "verify",  library,  "--dtype", "float32",

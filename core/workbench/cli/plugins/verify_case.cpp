@@ -10,22 +10,13 @@ using Json = nlohmann::ordered_json;
 
 Json to_json(const VerifyPart& part) {
     const auto& request = part.request;
-    return {{"type", "verify"},
-            {"plugin", request.plugin},
-            {"wanted", request.component},
-            {"filter", request.filter},
-            {"dtypes", request.dtypes},
-            {"given", request.given},
-            {"device", request.device},
-            {"seed", request.seed},
-            {"drawn", request.drawn},
-            {"config", request.job.config},
-            {"overrides", request.job.overrides},
-            {"trust", request.job.trust},
-            {"planned", part.planned},
-            {"component", part.component},
-            {"kind", part.kind},
-            {"first", part.first}};
+    return {
+        {"type", "verify"},           {"plugin", request.plugin},     {"wanted", request.component},
+        {"filter", request.filter},   {"dtypes", request.dtypes},     {"given", request.given},
+        {"modes", request.modes},     {"device", request.device},     {"seed", request.seed},
+        {"drawn", request.drawn},     {"config", request.job.config}, {"overrides", request.job.overrides},
+        {"trust", request.job.trust}, {"planned", part.planned},      {"component", part.component},
+        {"kind", part.kind},          {"first", part.first}};
 }
 
 VerifyPart read_verify_part(const Json& message) {
@@ -36,6 +27,7 @@ VerifyPart read_verify_part(const Json& message) {
     request.filter = message.at("filter").get<std::string>();
     request.dtypes = message.at("dtypes").get<std::vector<std::string>>();
     request.given = message.at("given").get<std::vector<std::string>>();
+    request.modes = message.at("modes").get<std::vector<std::string>>();
     request.device = message.at("device").get<std::string>();
     request.seed = message.at("seed").get<std::uint64_t>();
     request.drawn = message.at("drawn").get<std::int64_t>();
@@ -49,13 +41,15 @@ VerifyPart read_verify_part(const Json& message) {
     return part;
 }
 
-Json report_message(const conformance::Report& report, std::size_t after) {
-    Json faults = Json::array();
-    for (std::size_t i = after; i < report.faults.size(); ++i) {
+Json report_message(const conformance::Report& report, Told after) {
+    Json faults = Json::array(), support = Json::array();
+    for (std::size_t i = after.faults; i < report.faults.size(); ++i) {
         const auto& fault = report.faults[i];
         faults.push_back(
             {{"code", fault.code}, {"case", fault.where}, {"detail", fault.detail}, {"drawn", fault.drawn}});
     }
+    for (std::size_t i = after.support; i < report.support.size(); ++i)
+        support.push_back({{"case", report.support[i].where}, {"refused", report.support[i].refused}});
     return {{"cases", report.cases},
             {"failed", report.failed},
             {"skipped", report.skipped},
@@ -63,7 +57,8 @@ Json report_message(const conformance::Report& report, std::size_t after) {
             {"skip_reasons", report.skip_reasons},
             {"worst_ratio", base::number_or_null(report.worst_ratio)},
             {"worst_case", report.worst_case},
-            {"faults", faults}};
+            {"faults", faults},
+            {"support", support}};
 }
 
 void take_report(const Json& message, conformance::Report& counted) {
@@ -80,6 +75,9 @@ void take_report(const Json& message, conformance::Report& counted) {
                                   fault.at("detail").get<std::string>(),
                                   fault.at("drawn").get<std::int64_t>()});
     }
+    for (const auto& one : message.at("support"))
+        counted.support.push_back(
+            {one.at("case").get<std::string>(), one.at("refused").get<std::vector<std::string>>()});
 }
 
 void add_report(conformance::Report& to, const conformance::Report& more) {
@@ -93,6 +91,7 @@ void add_report(conformance::Report& to, const conformance::Report& more) {
         to.worst_case = more.worst_case;
     }
     to.faults.insert(to.faults.end(), more.faults.begin(), more.faults.end());
+    to.support.insert(to.support.end(), more.support.begin(), more.support.end());
 }
 
 }  // namespace switchyard::cli

@@ -7,13 +7,16 @@
 // "report"} at the end. Reports hold what was found since the one before.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <switchyard/conformance/report.h>
+#include <switchyard/interfaces/types.h>
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/job/job.h"
 
@@ -26,12 +29,16 @@ inline constexpr int all_cases_ran = 73;
 // That are drawn of each request of a configuration, unless --drawn says otherwise.
 inline constexpr std::int64_t cases_of_a_request = 12;
 
+// --mode: what is looked for (conformance/checks.h), or how fast components are, or what they serve.
+enum class VerifyMode : std::uint8_t { correctness, gradients, robustness, speed, support };
+
 struct VerifyRequest {
     std::string plugin;     // a name or a path; empty: all plugins
     std::string component;  // of --component
     std::string filter;
     std::vector<std::string> dtypes;
     std::vector<std::string> given;  // --option
+    std::vector<std::string> modes;  // --mode; none: correctness, gradients and robustness
     std::string device = "cpu";
     std::uint64_t seed = 1;  // of the drawn cases
     std::int64_t drawn = 50;
@@ -52,8 +59,12 @@ struct VerifyPart {
 nlohmann::ordered_json to_json(const VerifyPart& part);
 VerifyPart read_verify_part(const nlohmann::ordered_json& message);
 
-// Faults since `after`, all else whole.
-nlohmann::ordered_json report_message(const conformance::Report& report, std::size_t after);
+// What a report had when it was last told.
+struct Told {
+    std::size_t faults = 0, support = 0;
+};
+// What came since, of lists, and counts whole.
+nlohmann::ordered_json report_message(const conformance::Report& report, Told after);
 // Adds what a message says; `counted`: of this process so far, which the message's counts replace.
 void take_report(const nlohmann::ordered_json& message, conformance::Report& counted);
 
@@ -64,3 +75,9 @@ void add_report(conformance::Report& to, const conformance::Report& more);
 Command verify_process_command();
 
 }  // namespace switchyard::cli
+
+namespace switchyard {
+template <>
+inline constexpr std::array<std::string_view, 5> names<cli::VerifyMode>{"correctness", "gradients",
+                                                                        "robustness", "speed", "support"};
+}  // namespace switchyard

@@ -21,6 +21,7 @@
 #include "core/workbench/cli/plugins/verify_output.h"
 #include "core/workbench/cli/plugins/verify_plugins.h"
 #include "core/workbench/cli/plugins/verify_record.h"
+#include "core/workbench/cli/plugins/verify_speed.h"
 #include "core/workbench/train/stop_signal.h"
 
 namespace switchyard::cli {
@@ -65,7 +66,7 @@ public:
                                    {"refused", refused_}});
         if (!command_.junit.empty()) write_junit();
         if (prints()) {
-            if (request_.drawn > 0)
+            if (request_.drawn > 0 && !only(VerifyMode::support) && !only(VerifyMode::speed))
                 std::cout << "\nseed of the random cases: " << request_.seed << " (--seed repeats them)\n";
             std::cout << '\n' << (stopped != 0 ? "stopped before its end: " : "") << text << '\n';
         }
@@ -78,9 +79,13 @@ private:
         int code;
     };
 
+    bool only(VerifyMode mode) const { return request_.modes == std::vector{std::string(name(mode))}; }
+
     Result verdict() const {
         if (faults_) return {"faults", "faults were found", Exit::numerics};
         if (!refused_.empty()) return {"refused", "not everything could be verified", Exit::run_failed};
+        if (only(VerifyMode::support)) return {"ok", "what components serve; no case ran", Exit::fine};
+        if (only(VerifyMode::speed)) return {"ok", "all were timed", Exit::fine};
         const bool ran = std::any_of(components_.begin(), components_.end(),
                                      [](const Json& c) { return c.at("cases") > 0; });
         if (!ran) return {"nothing_ran", "no case ran: nothing is known", Exit::cannot_tell};
@@ -164,7 +169,28 @@ private:
         if (prints()) std::cout << paint(Color::red, text) << '\n';
     }
 
+    // Against LibTorch's own calls. What is wrong there, too, is a fault.
+    void time(const loader::PluginRecord& record, const ComponentManifest& component) {
+        const auto title = record.display_name() + "/" + component.id;
+        if (!facts_of(component.kind).measured) return;
+        if (prints())
+            std::cout << paint(Color::bold, std::string(name(component.kind)) + " " + title) << '\n';
+        auto timed = time_component(
+            request_, component.kind, title, record.path, prints(),
+            [this] { return static_cast<bool>(stop_); }, command_.timeout * 1e3);
+        if (timed.stopped) return;
+        if (!timed.refused.empty()) return refuse(title, timed.refused);
+        const auto is_of_it = [&](const Json& row) { return row.at("component") == component.id; };
+        for (const auto& row : timed.bench.at("rows"))
+            faults_ =
+                faults_ || (is_of_it(row) && (row.at("status") == "wrong" || row.at("status") == "failed"));
+        components_.push_back({{"component", title},
+                               {"kind", std::string(name(component.kind))},
+                               {"bench", std::move(timed.bench)}});
+    }
+
     void verify(const loader::PluginRecord& record, const ComponentManifest& component) {
+        if (only(VerifyMode::speed)) return time(record, component);
         VerifiedComponent found{{},
                                 component.kind,
                                 component.id,
@@ -229,8 +255,24 @@ private:
     bool faults_ = false;
 };
 
+// Bench has cases and numbers of its own.
+void refuse_with_speed(const VerifyCommand& options) {
+    const auto& request = options.request;
+    const auto refuse = [](bool given, const char* option, const char* instead) {
+        if (given) throw Failure(std::string(option) + ": does not go with --mode speed; " + instead);
+    };
+    refuse(!request.job.config.empty(), "--config",
+           "`switchyard compare CONFIG --vary ...` times what a configuration runs");
+    refuse(!request.filter.empty(), "--filter", "`switchyard bench` takes shapes of your own");
+    refuse(options.drawn.has_value(), "--drawn", "nothing is drawn there");
+    refuse(!options.junit.empty(), "--junit", "expected --json");
+    refuse(request.device != "cpu", "--device", "bench times on the CPU");
+}
+
 void refuse_mixed(const VerifyCommand& options) {
     const auto& request = options.request;
+    const auto modes = modes_of(request);
+    if (std::ranges::find(modes, VerifyMode::speed) != modes.end()) refuse_with_speed(options);
     if (request.job.config.empty()) {
         if (!request.job.overrides.empty() || request.job.trust)
             throw Failure(std::string(request.job.trust ? "--trust" : "--set") +
@@ -268,6 +310,17 @@ Action setup_plugins_verify(CLI::App& command) {
         ->type_name("CONFIG");
     add_overrides(command, options->request.job,
                   "with --config: a value of the configuration, as in --set attention.backend=mine");
+    command
+        .add_option(
+            "--mode", options->request.modes,
+            "what to look for: correctness (outputs), gradients, robustness (padding, strides, memory, "
+            "state of the process); default: these three. Or, alone: speed, beside LibTorch's own calls; "
+            "support, what is served and why not the rest, without a run")
+        ->delimiter(',')
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->take_all()
+        ->type_name("MODE");
     command.add_option("--filter", options->request.filter, "only cases whose name contains this")
         ->type_name("TEXT");
     command.add_option("--dtype", options->request.dtypes, "only this dtype; may be repeated")

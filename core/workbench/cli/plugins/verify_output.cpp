@@ -8,6 +8,7 @@
 #include "core/kernel/base/shell_text.h"
 #include "core/kernel/resolver/plan_json.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/cli/plugins/verify_support.h"
 
 namespace switchyard::cli {
 namespace {
@@ -23,6 +24,7 @@ std::string why_nothing_ran(const VerifyRequest& request, const conformance::Rep
                (most == report.skip_reasons.end() ? "" : " (most often " + most->first + ")");
     }
     if (!request.filter.empty()) return "no case has \"" + request.filter + "\" in its name";
+    if (request.modes == std::vector<std::string>{"gradients"}) return "no case of this kind has gradients";
     return "no cases for this kind: nothing is known";
 }
 
@@ -41,6 +43,7 @@ std::string repetition(const VerifyRequest& request, const VerifiedComponent& co
     for (const auto& value : request.job.overrides) text += " --set " + base::shell_word(value);
     if (request.job.trust) text += " --trust";
     text += " --component " + base::shell_word(std::string(name(component.kind)) + "/" + component.id);
+    for (const auto& mode : request.modes) text += " --mode " + mode;
     for (const auto& dtype : request.dtypes) text += " --dtype " + dtype;
     for (const auto& option : request.given) text += " --option " + base::shell_word(option);
     if (request.device != "cpu") text += " --device " + request.device;
@@ -75,6 +78,7 @@ Json to_json(const VerifyRequest& request, const VerifiedComponent& component) {
               {"worst_case", report.worst_case},
               {"faults", faults}};
     if (!request.job.config.empty()) json["uses"] = component.uses;
+    if (!report.support.empty()) json["support"] = support_json(report);
     return json;
 }
 
@@ -82,10 +86,11 @@ void print(const VerifyRequest& request, const VerifiedComponent& component, std
     const auto& report = component.verified.report;
     std::cout << paint(Color::bold, std::string(name(component.kind)) + " " + report.component)
               << (component.given.empty() ? "" : " with " + component.given) << ": ";
-    if (report.cases == 0 && report.faults.empty()) {
+    if (report.cases == 0 && report.faults.empty() && report.support.empty()) {
         std::cout << paint(Color::yellow, why_nothing_ran(request, report)) << '\n';
         return;
     }
+    if (!report.support.empty()) return print_support(report, component.uses, shown);
     std::cout << report.cases << " cases"
               << (report.drawn > 0 ? " (" + std::to_string(report.drawn) + " drawn), " : ", ")
               << paint(report.failed == 0 ? Color::green : Color::red,
@@ -124,6 +129,7 @@ void add_junit_cases(const VerifyRequest& request, const VerifiedComponent& comp
         told.insert(faults.begin(), faults.end());
     };
     for (const auto& ran : component.verified.ran) {
+        if (!report.support.empty()) break;  // told below, case by case
         std::vector<const conformance::Fault*> faults;
         for (const auto& fault : report.faults)
             if (fault.where == ran || (fault.drawn >= 0 && ran == "drawn/" + std::to_string(fault.drawn)))
@@ -135,7 +141,10 @@ void add_junit_cases(const VerifyRequest& request, const VerifiedComponent& comp
     }
     for (const auto& fault : report.faults)
         if (!told.contains(&fault)) add_failed({&fault});
-    if (report.skipped > 0)
+    for (const auto& one : report.support)
+        cases.push_back({group, one.where, one.refused.empty() ? Outcome::passed : Outcome::skipped, "",
+                         joined(one.refused, "; ")});
+    if (report.skipped > 0 && report.support.empty())
         cases.push_back({group, "what it does not serve", Outcome::skipped, "",
                          counted(static_cast<std::size_t>(report.skipped), "listed case")});
 }

@@ -55,8 +55,25 @@ std::vector<const ComponentManifest*> components_meant(const std::vector<loader:
     return meant;
 }
 
+std::vector<VerifyMode> modes_of(const VerifyRequest& request) {
+    std::vector<VerifyMode> modes;
+    for (const auto& text : request.modes) {
+        modes.push_back(value_of<VerifyMode>("--mode", text));
+        const bool alone = modes.back() == VerifyMode::speed || modes.back() == VerifyMode::support;
+        if (alone && request.modes.size() > 1)
+            throw Failure("--mode " + text + ": goes with no other mode; expected it alone");
+    }
+    return modes;
+}
+
 conformance::VerifyOptions conformance_options(const VerifyRequest& request) {
     conformance::VerifyOptions options;
+    if (const auto modes = modes_of(request); !modes.empty()) {
+        const auto is_asked = [&](VerifyMode mode) { return std::ranges::find(modes, mode) != modes.end(); };
+        options.only_ask = is_asked(VerifyMode::support);
+        options.checks = {is_asked(VerifyMode::correctness), is_asked(VerifyMode::gradients),
+                          is_asked(VerifyMode::robustness)};
+    }
     options.drawn = request.drawn;
     options.drawn_seed = request.seed;
     options.device = value_of<Device>("--device", request.device);

@@ -19,7 +19,10 @@ bool is_meant(Kind kind, const std::string& id, const std::string& wanted);
 std::vector<const ComponentManifest*> components_meant(const std::vector<loader::PluginRecord>& records,
                                                        const std::string& wanted);
 
-// Throws Failure for a dtype or device that there is not.
+// Throws Failure for a mode that there is not, or one that goes with no other.
+std::vector<VerifyMode> modes_of(const VerifyRequest& request);
+
+// Throws Failure for a mode, dtype or device that there is not.
 conformance::VerifyOptions conformance_options(const VerifyRequest& request);
 
 }  // namespace switchyard::cli

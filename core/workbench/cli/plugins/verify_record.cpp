@@ -17,6 +17,7 @@ constexpr std::size_t longest_fault = 500;
 
 // Why a run without faults does not prove a component; empty: it does.
 std::string why_no_proof(const VerifyRequest& request) {
+    if (!request.modes.empty()) return "--mode leaves out what is not looked for";
     if (!request.filter.empty()) return "--filter leaves cases out";
     if (!request.dtypes.empty()) return "--dtype leaves dtypes out";
     if (!request.given.empty()) return "--option runs other options than the default ones";

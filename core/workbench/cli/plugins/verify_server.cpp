@@ -55,7 +55,7 @@ private:
 
     Json news(const conformance::Report& report) {
         auto message = report_message(report, told_);
-        told_ = report.faults.size();
+        told_ = {report.faults.size(), report.support.size()};
         return message;
     }
 
@@ -108,7 +108,7 @@ private:
 
     __gnu_cxx::stdio_filebuf<char> asked_;
     const AnswerPipe& answers_;
-    std::size_t told_ = 0;  // faults
+    Told told_;
 };
 
 int serve() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <switchyard/conformance/binding.h>
+#include <switchyard/conformance/checks.h>
 #include <switchyard/conformance/report.h>
 #include <switchyard/conformance/tolerance.h>
 #include <switchyard/interfaces/request.h>
@@ -45,7 +46,9 @@ struct FreeCase {
     std::function<void(Findings&)> run;  // what it throws becomes accepted_then_threw
 };
 
-void run_case(const ComponentUnderTest& component, const Facts& facts, const FreeCase& one, Report& report);
+// Nothing is filed where gradients alone are looked for: these kinds have none.
+void run_case(const ComponentUnderTest& component, const Facts& facts, const FreeCase& one,
+              const Checks& checks, Report& report);
 
 // Appends what one case found.
 void file(Report& report, const std::string& name, std::vector<Fault> faults, double worst_ratio);

@@ -12,6 +12,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <switchyard/conformance/binding.h>
+#include <switchyard/conformance/checks.h>
 #include <switchyard/conformance/report.h>
 #include <switchyard/interfaces/kinds.h>
 #include <switchyard/interfaces/saved.h>
@@ -118,8 +119,9 @@ void add_rows_in_turn(std::vector<OperationCase>& cases, Spec few, Spec many, co
     }
 }
 
-// Runs the case on the component and appends what is wrong to the report.
+// Runs the case on the component and appends what is wrong to the report; nothing where gradients alone are
+// looked for, and it asks for none.
 void run_case(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one,
-              Report& report);
+              const Checks& checks, Report& report);
 
 }  // namespace switchyard::conformance

@@ -38,12 +38,18 @@ struct Fault {
 
 struct Report {
     std::string component;     // "plugin/id"
-    std::int64_t cases = 0;    // that ran
+    std::int64_t cases = 0;    // that ran; of a run that only asks: that are served
     std::int64_t failed = 0;   // with at least one fault
     std::int64_t skipped = 0;  // listed ones that `supports` refused
     std::int64_t drawn = 0;    // drawn ones among `cases`
     std::vector<Fault> faults;
     std::map<std::string, std::int64_t> skip_reasons;  // "head_dim: expected a multiple of 8, got 7" -> cases
+    // Of a run that only asks: every listed case, with what `supports` said.
+    struct Support {
+        std::string where;
+        std::vector<std::string> refused;  // the reasons; empty: it is served
+    };
+    std::vector<Support> support;
 
     // How close the closest case came to its allowance (above 1: a fault), and which case that was.
     double worst_ratio = 0.0;

@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include <switchyard/conformance/checks.h>
 #include <switchyard/conformance/report.h>
 #include <switchyard/interfaces/component_manifest.h>
 #include <switchyard/interfaces/host_info.h>
@@ -62,7 +63,9 @@ struct VerifyOptions {
     // sizes, the listed cases that are alike run.
     std::vector<std::shared_ptr<const Request>> requests;
     std::int64_t asked = 12;
-    std::string filter;               // only cases whose name contains it
+    std::string filter;  // only cases whose name contains it
+    Checks checks;
+    bool only_ask = false;            // of listed cases what `supports` says of them; none runs
     std::int64_t max_faults = 0;      // stop there; 0: never
     bool nan_in_key_padding = false;  // NaN also past key_lengths, where the contract promises finite values
     std::function<void(const std::string&)> on_case;  // told each case's name before it runs

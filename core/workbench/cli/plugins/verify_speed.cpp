@@ -1,0 +1,107 @@
+#include "core/workbench/cli/plugins/verify_speed.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <vector>
+
+#include "core/kernel/base/child_process.h"
+#include "core/kernel/base/joined.h"
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/base/number_text.h"
+#include "core/kernel/base/read_text.h"
+#include "core/kernel/machine/program_paths.h"
+#include "core/workbench/cli/command.h"
+#include "core/workbench/cli/temporary_folder.h"
+
+namespace switchyard::cli {
+namespace {
+
+constexpr double look_every_ms = 100.0;
+constexpr double most_seconds = 20.0;  // of its tables, as bench has by itself
+
+// LibTorch's own calls, or for these the plain loops.
+std::string rival_of(const std::string& component) {
+    return component == "torch/torch" ? "naive/naive" : "torch/torch";
+}
+
+// "--option chunked.chunk_size=64" as bench takes it; without a component it is of this one.
+std::string set_of(Kind kind, const std::string& id, const std::string& option) {
+    const auto dot = option.find('.');
+    const bool named = dot != std::string::npos && dot < option.find('=');
+    return std::string(name(kind)) + ".options." + (named ? "" : id + ".") + option;
+}
+
+std::vector<std::string> words_of(const VerifyRequest& request, Kind kind, const std::string& component,
+                                  const std::string& json, double timeout_ms) {
+    std::vector<std::string> words{machine::belonging_path("libexec/switchyard/switchyard-run"), "bench",
+                                   std::string(name(kind))};
+    const auto add = [&](const char* option, const std::string& value) {
+        words.emplace_back(option);
+        words.push_back(value);
+    };
+    const auto rival = rival_of(component);
+    add("--backends", component + "," + rival);
+    add("--base", rival);
+    add("--seed", std::to_string(request.seed));
+    add("--time-budget", base::digits(std::min(most_seconds, timeout_ms / 1e4)));  // a tenth of it
+    if (!request.dtypes.empty()) add("--dtype", base::joined(request.dtypes, ","));
+    const auto id = component.substr(component.find('/') + 1);
+    for (const auto& option : request.given) add("--set", set_of(kind, id, option));
+    add("--json", json);
+    return words;
+}
+
+std::string library_path(const std::string& library) {
+    const char* before = std::getenv("SWITCHYARD_PLUGIN_PATH");
+    const auto path = std::filesystem::absolute(library).string();
+    return "SWITCHYARD_PLUGIN_PATH=" + path + (before == nullptr ? "" : ":" + std::string(before));
+}
+
+}  // namespace
+
+TimedComponent time_component(const VerifyRequest& request, Kind kind, const std::string& component,
+                              const std::string& library, bool prints, const std::function<bool()>& stop,
+                              double timeout_ms) {
+    TimedComponent timed;
+    const TemporaryFolder folder;
+    const auto json = folder.path() + "/bench.json";
+    base::Program program;
+    program.words = words_of(request, kind, component, json, timeout_ms);
+    program.environment = {library_path(library)};
+    const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    std::cout.flush();
+    const std::array<int, 3> streams{nowhere, prints ? STDOUT_FILENO : nowhere, STDERR_FILENO};
+    const auto process = base::start_program(program, streams, timed.refused);
+    ::close(nowhere);
+    if (process < 0) return timed;
+    const auto begun = std::chrono::steady_clock::now();
+    std::optional<base::Ending> ending;
+    while (!(ending = base::ending_within(process, look_every_ms))) {
+        const std::chrono::duration<double, std::milli> since = std::chrono::steady_clock::now() - begun;
+        timed.stopped = stop();
+        if (!timed.stopped && since.count() < timeout_ms) continue;
+        ::kill(-process, SIGKILL);
+        if (!timed.stopped)
+            timed.refused =
+                "timing it did not end within " + base::digits(timeout_ms / 1e3) + " s (--timeout)";
+        base::reap(process);
+        return timed;
+    }
+    base::reap(process);
+    if (const auto text = base::read_text(json))
+        timed.bench = base::parse_object(*text, json);
+    else
+        timed.refused = "timing it: the process " + ending->text;
+    return timed;
+}
+
+}  // namespace switchyard::cli

@@ -45,14 +45,10 @@ void check_pipeline(const Config& config, std::vector<Mistake>& mistakes) {
                             std::to_string(layers) + " layers cannot be given to " + std::to_string(stages) +
                                 " ranks, each of which needs one",
                             "at most " + std::to_string(layers)});
-    const auto refuse = [&](bool bad, const std::string& other, const std::string& message,
-                            const std::string& expected) {
-        if (bad)
-            mistakes.push_back({{other, pipeline_key}, message, expected + ", or " + pipeline_key + " = 1"});
-    };
-    refuse(config.train.eval_answers > 0, "train.eval_answers",
-           "models of which ranks have ranges do not generate", "0");
-    refuse(config.train.cuda_graph, "train.cuda_graph", "steps of several ranks are not captured", "false");
+    if (config.train.cuda_graph)
+        mistakes.push_back({{"train.cuda_graph", pipeline_key},
+                            "steps of several ranks are not captured",
+                            "false, or " + pipeline_key + " = 1"});
 }
 
 }  // namespace

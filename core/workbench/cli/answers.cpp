@@ -8,6 +8,7 @@
 #include "core/workbench/infer/generate.h"
 #include "core/workbench/score/bleu.h"
 #include "core/workbench/score/chrf.h"
+#include "core/workbench/train/all_stages.h"
 
 namespace switchyard::cli {
 
@@ -32,9 +33,13 @@ std::optional<score::Metrics> score_answers(
     if (parts != nullptr) with.ranks = parts->tensor_ranks();
     // One that ended alone would leave the others waiting for it.
     const auto stop = parts != nullptr ? std::function<bool()>() : stop_asked;
-    const auto rows =
-        infer::make_rows(session.config(), session.plan(), session.model(), session.tokenizer(), with);
-    infer::Generator generator(session.config(), session.tokenizer(), *rows, greedy, {stop, {}});
+    std::optional<train::AllStages> all;
+    if (parts != nullptr && parts->mesh().pipeline() != nullptr)
+        all = train::all_stages(session.config(), session.plan(), *parts);
+    const auto& config = all ? all->config : session.config();
+    const auto& model = all ? *all->model : session.model();
+    const auto rows = infer::make_rows(config, session.plan(), model, session.tokenizer(), with);
+    infer::Generator generator(config, session.tokenizer(), *rows, greedy, {stop, {}});
     score::Bleu bleu;
     score::Chrf chrf;
     const auto batch = static_cast<std::size_t>(session.config().batch.size);

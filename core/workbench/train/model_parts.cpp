@@ -195,6 +195,16 @@ void ModelParts::take(const model::Parameters& whole) {
         parameter.value.copy_(parameter.cut.own(whole.find(parameter.name)->value));
 }
 
+void ModelParts::take_of_stages(model::Parameters& layers) const {
+    const at::NoGradGuard no_grad;
+    for (const auto& parameter : layers.all()) {
+        auto value = parameter.value.detach();
+        if (const auto* const own = parameters_.find(parameter.name)) value.copy_(own->value);
+        const auto& stages = all_[static_cast<std::size_t>(number_of(parameter.name))].stages;
+        mesh_.pipeline()->broadcast(value, stages.front());
+    }
+}
+
 // A state may have values of its own for its parameter, such as a count of steps, which all ranks have.
 const model::ParameterCut* ModelParts::cut_of(const std::string& parameter, at::IntArrayRef sizes,
                                               bool whole) const {

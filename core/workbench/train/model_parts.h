@@ -73,6 +73,8 @@ public:
     std::vector<at::Tensor> whole(const std::vector<at::Tensor>& own) const;
     // This rank's part of them.
     void take(const model::Parameters& whole);
+    // On all ranks: of those of all layers, cut as this rank's are, what the stages have.
+    void take_of_stages(model::Parameters& layers) const;
 
     // On all ranks: state of all parts as one process would have it, where it is kept, which is the first
     // rank, and back. The latter throws std::invalid_argument for what does not fit.

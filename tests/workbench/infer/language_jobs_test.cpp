@@ -195,12 +195,18 @@ TEST_CASE("a training that answers texts scores them as evaluate does, and keeps
     CHECK(step_losses(job.file("run")) == step_losses(job.file("without")));
 }
 
-TEST_CASE("ranks that have parts of each layer answer together what the whole model answers") {
+TEST_CASE("ranks that have parts of a model answer what the whole model answers") {
     const LanguageJob job;
-    Words words{"launch", "-n", "2", "train", job.file("t5.toml"), "--run", job.file("parts")};
-    for (const std::string set : {"train.steps=40", "train.eval_every=20", "train.eval_answers=10",
-                                  "distributed.mesh.tensor=2", "distributed.sequence_parallel=true"})
+    const auto [ranks, mesh] = GENERATE(
+        std::pair<const char*, Words>{"2",
+                                      {"distributed.mesh.tensor=2", "distributed.sequence_parallel=true"}},
+        std::pair<const char*, Words>{"2", {"distributed.mesh.pipeline=2"}},
+        std::pair<const char*, Words>{"4", {"distributed.mesh.pipeline=2", "distributed.mesh.tensor=2"}});
+    INFO(mesh.front() << ", " << ranks << " ranks");
+    Words words{"launch", "-n", ranks, "train", job.file("t5.toml"), "--run", job.file("parts")};
+    for (const std::string set : {"train.steps=40", "train.eval_every=20", "train.eval_answers=10"})
         words.insert(words.end(), {"--set", set});
+    for (const auto& set : mesh) words.insert(words.end(), {"--set", set});
     const auto outcome = run(words);
     INFO(outcome.err);
     REQUIRE(outcome.code == 0);

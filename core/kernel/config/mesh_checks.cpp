@@ -64,11 +64,6 @@ std::vector<Mistake> mesh_mistakes(const Config& config) {
                             "false, or " + tensor_key + " above 1"});
     if (config.mesh.tensor == 1) return mistakes;
     check_division(config, mistakes);
-    if (!config.loss.custom.empty() && config.task.predicts_tokens())
-        mistakes.push_back(
-            {{"loss.function", tensor_key},
-             "a loss of a plugin's own takes all words of a row, of which ranks have parts here",
-             "\"auto\", or " + tensor_key + " = 1"});
     return mistakes;
 }
 
@@ -93,7 +88,8 @@ std::string mesh_problem(const Config& config, std::int64_t ranks) {
 
 bool cuts_words(const Config& config) {
     const auto parts = config.distributed.part.parts;
-    return parts > 1 && config.model.vocab_size % parts == 0 && !config.loss.projection;
+    return parts > 1 && config.model.vocab_size % parts == 0 && !config.loss.projection &&
+           config.loss.custom.empty();
 }
 
 }  // namespace switchyard::config

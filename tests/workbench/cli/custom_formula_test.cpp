@@ -63,6 +63,22 @@ TEST_CASE("it learns, and a run that is stopped and resumed ends with the same b
     CHECK(predicted.code == 0);
 }
 
+TEST_CASE("ranks that have parts of each layer have all words for a loss of a plugin's own") {
+    const TinyJob job;
+    const auto sets = with(own, {"task.kind=masked_lm", "task.labels=[]", "model.heads=4",
+                                 "attention.backend=naive", "normalization.backend=naive"});
+    const auto trained = [&](const std::string& name, const Words& more, const Words& before) {
+        const auto outcome = run(with(before, job.train(name, with(sets, more))), with_examples());
+        INFO(outcome.err);
+        REQUIRE(outcome.code == 0);
+        return step_losses(job.run_folder(name));
+    };
+    const auto alone = trained("alone", {}, {});
+    const auto parts = trained("parts", {"distributed.mesh.tensor=2"}, {"launch", "-n", "2"});
+    REQUIRE(parts.size() == alone.size());
+    for (const auto& [step, loss] : alone) CHECK(parts.at(step) == Approx(loss).epsilon(1e-5));
+}
+
 TEST_CASE("a regression takes a loss of values") {
     const TinyJob job;
     std::string rows = "text\tscore\n";

@@ -85,7 +85,7 @@ TEST_CASE("a run that saves finishes or is gone on with, whichever call fails") 
     const Injected program(run.place());
     REQUIRE(program.run(run.begin()).code == 0);
     REQUIRE(run.difference() == "");
-    sweep("saving", program, stride(37), [&](const Fault& fault) {
+    sweep("saving", program, stride(17), [&](const Fault& fault) {
         fs::remove_all(run.folder());
         return interrupted(run, program, run.begin(), fault, {});
     });
@@ -107,7 +107,7 @@ TEST_CASE("a run that is resumed finishes or is gone on with, whichever call fai
     const auto command = run.go_on();
     REQUIRE(program.run(command).code == 0);
     REQUIRE(run.difference() == "");
-    sweep("resuming", program, stride(37), [&](const Fault& fault) {
+    sweep("resuming", program, stride(17), [&](const Fault& fault) {
         restore();
         return interrupted(run, program, command, fault, before);
     });

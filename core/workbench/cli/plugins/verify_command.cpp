@@ -66,7 +66,8 @@ public:
                                    {"refused", refused_}});
         if (!command_.junit.empty()) write_junit();
         if (prints()) {
-            if (request_.drawn > 0 && !only(VerifyMode::support) && !only(VerifyMode::speed))
+            const bool draws = !only(VerifyMode::support) && !only(VerifyMode::speed);
+            if (request_.drawn > 0 && draws && !components_.empty())
                 std::cout << "\nseed of the random cases: " << request_.seed << " (--seed repeats them)\n";
             std::cout << '\n' << (stopped != 0 ? "stopped before its end: " : "") << text << '\n';
         }

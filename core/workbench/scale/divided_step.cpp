@@ -34,7 +34,8 @@ public:
         sum(layers);
         line_.exposed_ms = summed_ - line_.backward_end_ms;
         line_.step_ms = summed_ + costs_.optimizer_ms / static_cast<double>(ranks_);
-        line_.efficiency = (costs_.products_ms + costs_.optimizer_ms) / line_.step_ms;
+        line_.waits_ms = costs_.waits_ms;
+        line_.efficiency = (costs_.products_ms + costs_.optimizer_ms - costs_.waits_ms) / line_.step_ms;
         return line_;
     }
 

@@ -36,6 +36,7 @@ struct DividedCosts {
     std::int64_t accumulated = 1;  // micro-batches
     // Of one rank by itself.
     double products_ms = 0.0, optimizer_ms = 0.0;
+    double waits_ms = 0.0;  // of the former, for those that have other parts of the layers
 };
 
 // Its buckets are the sums of the last micro-batch, gather_ms is what forward and backward wait for gathers.

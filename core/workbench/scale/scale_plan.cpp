@@ -143,6 +143,8 @@ ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings)
     config.distributed.part = {0, plan.tensor_ranks};
     config.distributed.stage = {0, whole.mesh.pipeline};
     const auto data_ranks = settings.ranks / (plan.tensor_ranks * whole.mesh.pipeline);
+    // Ranks that all have other parts of one model have nothing to divide.
+    if (data_ranks == 1 && data_ranks < settings.ranks) config.distributed.shard = config::Sharding::none;
     plan.micro_batches = config.train.grad_accumulation_steps;
     plan.stages = stage_plans(config, settings.multiplied_in, data_ranks);
     plan.memory =
@@ -177,8 +179,12 @@ ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings)
         static_cast<double>(std::accumulate(gradients.begin(), gradients.end(), std::int64_t{0}));
     const auto collectives = spread(settings.rates.network, settings.trees, plan.tensor_ranks);
     if (config.distributed.shard == config::Sharding::full) {
-        const DividedCosts own{units, bytes, config.train.grad_accumulation_steps,
-                               costs.all_ms() - costs.optimizer_ms, costs.optimizer_ms};
+        const DividedCosts own{units,
+                               bytes,
+                               config.train.grad_accumulation_steps,
+                               costs.all_ms() - costs.optimizer_ms,
+                               costs.optimizer_ms,
+                               costs.waits_ms};
         for (const auto ranks : numbers_of_ranks(data_ranks))
             plan.steps.push_back(simulate_divided_step(own, ranks, collectives, wire_share));
         const auto sent = sent_in_divided_step(own, data_ranks, wire_share);

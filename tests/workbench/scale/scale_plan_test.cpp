@@ -191,7 +191,14 @@ TEST_CASE("ranks that have the same part of each layer divide it once more") {
     for (const auto& one : {parts, state, full}) {
         CHECK(one.asked().ranks == 4);
         CHECK(one.steps.front().ranks == 2);
+        CHECK(one.asked().waits_ms == parts.asked().waits_ms);
+        CHECK(one.asked().waits_ms > 0.0);
+        CHECK(one.steps.front().efficiency == Approx(parts.steps.front().efficiency));
     }
+    const auto alone =
+        plan_scale(job("[distributed]\nshard = \"full\"\nmesh = { tensor = 2 }\n"), settings_of(2));
+    CHECK(alone.memory.gathered == 0);
+    CHECK(alone.memory.parameters == parts.memory.parameters);
     // Values are gathered once after the step, or of layers before they run.
     CHECK(state.sent_bytes > parts.sent_bytes);
     CHECK(full.sent_bytes > parts.sent_bytes);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <ATen/ops/empty.h>
+
 #include "core/kernel/config/trainable.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/infer/generate.h"
@@ -56,7 +58,13 @@ std::optional<score::Metrics> score_answers(
         }
         if (progress) progress(static_cast<std::int64_t>(last), static_cast<std::int64_t>(pairs.size()));
     }
-    return score::Metrics{{"bleu", bleu.score()}, {"chrf", chrf.score()}};
+    // Ranks decide by them, each for itself: of a float8 policy each has the scales of its own layers.
+    auto scores = at::empty({2}, at::kDouble);
+    scores.mutable_data_ptr<double>()[0] = bleu.score();
+    scores.mutable_data_ptr<double>()[1] = chrf.score();
+    if (parts != nullptr) parts->mesh().world().broadcast(scores, 0);
+    const auto* const agreed = scores.const_data_ptr<double>();
+    return score::Metrics{{"bleu", agreed[0]}, {"chrf", agreed[1]}};
 }
 
 std::vector<data::TextPair> pairs_to_answer(const train::Session& session, std::string& note) {

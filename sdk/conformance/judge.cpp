@@ -73,7 +73,8 @@ public:
         const Outcome seen = on_cpu(found);
         compare(seen);
         const bool repeats = checks_.robustness && request_.deterministic && operation_.judged;
-        if (repeats && faults_.empty()) check_repeat(found, threads);
+        const auto counts = [&](const Fault& fault) { return is_looked_for(checks_, fault); };
+        if (repeats && std::none_of(faults_.begin(), faults_.end(), counts)) check_repeat(found, threads);
         if (plain_.inspect && comparable_) plain_.inspect(seen, faults_);
         return std::exchange(faults_, {});
     }
@@ -262,7 +263,7 @@ private:
         const Expected& expected = *expected_;
         for (std::size_t i = 0; i < operation_.output_names.size(); ++i) {
             const at::Tensor& oracle = expected.oracle.outputs[i];
-            if (!oracle.defined()) continue;
+            if (!oracle.defined() || checks_.only_gradients()) continue;
             if (!comparable(operation_.output_names[i], found.outputs[i], oracle.sizes(),
                             expected.output_types[i]))
                 continue;
@@ -385,17 +386,20 @@ std::vector<Fault> attempt(const ComponentUnderTest& component, const Facts& fac
     }
 }
 
-// Whether a component of its own for each of the case's calls makes no fault.
-bool right_one_by_one(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one) {
-    if (one.in_turn.empty()) return false;
+// What a component of its own for each of the case's calls makes.
+std::vector<Fault> one_by_one(const ComponentUnderTest& component, const Facts& facts,
+                              const OperationCase& one) {
     double ignored = 0.0;
     std::vector<OperationCase> alone = one.in_turn;
     alone.push_back(one);
-    return std::all_of(alone.begin(), alone.end(), [&](OperationCase& single) {
+    std::vector<Fault> all;
+    for (OperationCase& single : alone) {
         single.in_turn.clear();
         single.rounds = 1;
-        return attempt(component, facts, single, {}, {}, true, ignored).empty();
-    });
+        const auto faults = attempt(component, facts, single, {}, {}, true, ignored);
+        all.insert(all.end(), faults.begin(), faults.end());
+    }
+    return all;
 }
 
 bool is_about_values(const Fault& fault) {
@@ -403,16 +407,24 @@ bool is_about_values(const Fault& fault) {
            fault.code == "wrong_mask";
 }
 
+// Outputs and gradients are right or wrong by themselves. A case that threw says nothing of either.
+bool says_the_same(const Fault& fault, const Fault& again) {
+    if (!is_about_values(again)) return again.code == "accepted_then_threw";
+    return is_about_gradient(fault) == is_about_gradient(again);
+}
+
 // Why values are wrong: the case again, each time without one of its difficulties.
 void explain(std::vector<Fault>& faults, const ComponentUnderTest& component, const Facts& facts,
              const OperationCase& one) {
-    if (!std::any_of(faults.begin(), faults.end(), is_about_values)) return;
-    const auto call_them = [&](const char* code) {
+    // What was wrong and is not any more is called so.
+    const auto call_them = [&](const char* code, const std::vector<Fault>& again) {
         for (Fault& fault : faults) {
-            if (is_about_values(fault)) fault.code = code;
+            const auto stays = [&](const Fault& other) { return says_the_same(fault, other); };
+            if (is_about_values(fault) && std::none_of(again.begin(), again.end(), stays)) fault.code = code;
         }
     };
-    if (right_one_by_one(component, facts, one)) return call_them("stale_state");
+    const auto is_left = [&] { return std::any_of(faults.begin(), faults.end(), is_about_values); };
+    if (is_left() && !one.in_turn.empty()) call_them("stale_state", one_by_one(component, facts, one));
     struct Retry {
         const char* code;
         Variation variation;
@@ -422,10 +434,9 @@ void explain(std::vector<Fault>& faults, const ComponentUnderTest& component, co
                              {"reads_padding", {.poison = false, .strided = true}, true},
                              {"wrong_strides", {.poison = false, .strided = false}, true}};
     for (const Retry& retry : retries) {
+        if (!is_left()) return;
         double ignored = 0.0;
-        const std::vector<Fault> again =
-            attempt(component, facts, one, {}, retry.variation, retry.interleave, ignored);
-        if (again.empty()) return call_them(retry.code);
+        call_them(retry.code, attempt(component, facts, one, {}, retry.variation, retry.interleave, ignored));
     }
 }
 

@@ -1,6 +1,7 @@
 // Runs that look for a part of what can be wrong, and runs that only ask what is served.
 // To add a case: a line in the table, with what each part has to find of a mutant.
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,21 @@ TEST_CASE("a part of the checks finds what is of it, and leaves the rest") {
         CHECK(finds(robustness) == of_robustness);
         CHECK(finds({}));
     }
+}
+
+TEST_CASE("what is wrong with outputs is told by its cause, whatever gradients are") {
+    const auto codes = [](const Checks& checks) {
+        std::set<std::string> found;
+        for (const auto& fault : run(test::normalization_entry, checks, "layer_norm/padded/width/f32/B2S5",
+                                     "reads_before+missing_mean_term")
+                                     .faults)
+            found.insert(fault.code);
+        return found;
+    };
+    CHECK(codes(robustness) == std::set<std::string>{"reads_padding"});
+    CHECK(codes(gradients) == std::set<std::string>{"wrong_gradient"});
+    CHECK(codes(correctness).empty());
+    CHECK(codes({}) == std::set<std::string>{"reads_padding", "wrong_gradient"});
 }
 
 TEST_CASE("a right component passes each part of the checks") {

@@ -12,14 +12,17 @@
 
 namespace switchyard::test {
 
-// What is wrong with a component on purpose; empty: nothing.
+// What is wrong with a component on purpose: "reads_before", or several as "reads_before+slope_off"; empty:
+// nothing.
 class Mutation {
 public:
-    explicit Mutation(const CreateInfo& info) : name_(info.options.string("mutation")) {}
-    bool is(const char* name) const { return name_ == name; }
+    explicit Mutation(const CreateInfo& info) : names_("+" + info.options.string("mutation") + "+") {}
+    bool is(const char* name) const {
+        return names_.find("+" + std::string(name) + "+") != std::string::npos;
+    }
 
 private:
-    std::string name_;
+    std::string names_;
 };
 
 inline const HostInfo& test_host() {

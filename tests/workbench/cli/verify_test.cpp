@@ -97,6 +97,17 @@ TEST_CASE("the mode of speed is bench of the component beside LibTorch's own cal
     }
 }
 
+TEST_CASE("what is not timed by itself is told, and where nothing is timed nothing is known") {
+    const auto text = run({"plugins", "verify", "torch", "--component", "precision", "--mode", "speed"});
+    INFO(text.out << text.err);
+    CHECK(text.code == 4);
+    CHECK_THAT(text.out, contains("precision torch/fp32: is not timed by itself; `switchyard compare`") &&
+                             contains("nothing was timed"));
+    const auto none = run({"plugins", "verify", "naive", "--mode", "support", "--filter", "nowhere"});
+    CHECK(none.code == 4);
+    CHECK_THAT(none.out, contains("no case has \"nowhere\" in its name"));
+}
+
 TEST_CASE("modes that there are not, or that go with no other, are refused") {
     const auto refused = [](const std::vector<std::string>& more, const std::string& text) {
         std::vector<std::string> arguments{"plugins", "verify", "naive", "--mode"};

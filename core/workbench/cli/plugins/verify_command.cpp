@@ -85,10 +85,15 @@ private:
     Result verdict() const {
         if (faults_) return {"faults", "faults were found", Exit::numerics};
         if (!refused_.empty()) return {"refused", "not everything could be verified", Exit::run_failed};
-        if (only(VerifyMode::support)) return {"ok", "what components serve; no case ran", Exit::fine};
-        if (only(VerifyMode::speed)) return {"ok", "all were timed", Exit::fine};
-        const bool ran = std::any_of(components_.begin(), components_.end(),
-                                     [](const Json& c) { return c.at("cases") > 0; });
+        if (only(VerifyMode::speed)) {
+            if (!timed_) return {"nothing_ran", "nothing was timed", Exit::cannot_tell};
+            return {"ok", untimed_ ? "some were timed" : "all were timed", Exit::fine};
+        }
+        const bool asks = only(VerifyMode::support);
+        const bool ran = std::any_of(components_.begin(), components_.end(), [&](const Json& c) {
+            return c.at("cases") > 0 || (asks && c.at("skipped") > 0);
+        });
+        if (ran && asks) return {"ok", "what components serve; no case ran", Exit::fine};
         if (!ran) return {"nothing_ran", "no case ran: nothing is known", Exit::cannot_tell};
         return {"ok", "no faults in what ran", Exit::fine};
     }
@@ -116,7 +121,7 @@ private:
         for (const auto& record : records) {
             if (!stop_) verify(record);
         }
-        if (components_.empty() && refused_.empty() && !stop_) {
+        if (components_.empty() && refused_.empty() && !untimed_ && !stop_) {
             throw Failure("no component " + base::quoted(request_.component) + " in " +
                           (request_.plugin.empty() ? "any plugin" : request_.plugin));
         }
@@ -173,21 +178,24 @@ private:
     // Against LibTorch's own calls. What is wrong there, too, is a fault.
     void time(const loader::PluginRecord& record, const ComponentManifest& component) {
         const auto title = record.display_name() + "/" + component.id;
-        if (!facts_of(component.kind).measured) return;
-        if (prints())
-            std::cout << paint(Color::bold, std::string(name(component.kind)) + " " + title) << '\n';
+        const std::string kind(name(component.kind));
+        if (prints()) std::cout << paint(Color::bold, kind + " " + title);
+        if (!facts_of(component.kind).measured) {
+            untimed_ = true;
+            tell(": is not timed by itself; `switchyard compare` times whole steps with it");
+            return;
+        }
+        if (prints()) std::cout << std::endl;
+        const ToTime part{component.kind, record.display_name(), component.id, record.path,
+                          given_->texts_of(component)};
         auto timed = time_component(
-            request_, component.kind, title, record.path, prints(),
-            [this] { return static_cast<bool>(stop_); }, command_.timeout * 1e3);
+            request_, part, prints(), [this] { return static_cast<bool>(stop_); }, command_.timeout * 1e3);
         if (timed.stopped) return;
         if (!timed.refused.empty()) return refuse(title, timed.refused);
-        const auto is_of_it = [&](const Json& row) { return row.at("component") == component.id; };
-        for (const auto& row : timed.bench.at("rows"))
-            faults_ =
-                faults_ || (is_of_it(row) && (row.at("status") == "wrong" || row.at("status") == "failed"));
-        components_.push_back({{"component", title},
-                               {"kind", std::string(name(component.kind))},
-                               {"bench", std::move(timed.bench)}});
+        faults_ = faults_ || timed.is_wrong;
+        timed_ = timed_ || timed.was_timed;
+        untimed_ = untimed_ || !timed.was_timed;
+        components_.push_back({{"component", title}, {"kind", kind}, {"bench", std::move(timed.bench)}});
     }
 
     void verify(const loader::PluginRecord& record, const ComponentManifest& component) {
@@ -197,7 +205,7 @@ private:
                                 component.id,
                                 request_.plugin,
                                 given_->of(component),
-                                given_->given_to(component),
+                                joined(given_->texts_of(component)),
                                 {}};
         if (found.plugin.empty()) found.plugin = record.display_name();
         auto& report = found.verified.report;
@@ -254,6 +262,7 @@ private:
     std::vector<report::JUnitCase> junit_;
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     bool faults_ = false;
+    bool timed_ = false, untimed_ = false;  // some components, with --mode speed
 };
 
 // Bench has cases and numbers of its own.
@@ -350,7 +359,8 @@ Action setup_plugins_verify(CLI::App& command) {
             "repeat the random cases of the run that printed this seed; default: new cases in each run")
         ->check(whole_number(0))
         ->type_name("N");
-    add_number(command, "--timeout", options->timeout, "longest time for one case; a longer one hangs",
+    add_number(command, "--timeout", options->timeout,
+               "longest time for one case, or with --mode speed for one component; a longer one hangs",
                "SECONDS", number(1e-3, 1e6))
         ->capture_default_str();
     command.add_option("--show", options->shown, "most faults of a component that are shown (10)")

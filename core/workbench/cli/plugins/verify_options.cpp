@@ -97,15 +97,15 @@ Options GivenOptions::of(const ComponentManifest& component) const {
     return options;
 }
 
-std::string GivenOptions::given_to(const ComponentManifest& component) const {
-    const auto found = given_.find(&component);
-    if (found == given_.end()) return "";
+std::vector<std::string> GivenOptions::texts_of(const ComponentManifest& component) const {
     std::vector<std::string> texts;
+    const auto found = given_.find(&component);
+    if (found == given_.end()) return texts;
     for (const auto& [name, value] : found->second) {
         const auto json = std::visit([](const auto& v) { return nlohmann::json(v); }, value);
         texts.push_back(name + "=" + (json.is_string() ? json.get<std::string>() : json.dump()));
     }
-    return joined(texts);
+    return texts;
 }
 
 }  // namespace switchyard::cli

@@ -22,8 +22,8 @@ public:
 
     // Of one of the components: what it declares as defaults, with what was given.
     Options of(const ComponentManifest& component) const;
-    // "chunk_size=64, ..."; empty: nothing was given for it.
-    std::string given_to(const ComponentManifest& component) const;
+    // "chunk_size=64", ...: what was given for it.
+    std::vector<std::string> texts_of(const ComponentManifest& component) const;
 
 private:
     using Components = std::vector<const ComponentManifest*>;

@@ -28,6 +28,22 @@ std::string why_nothing_ran(const VerifyRequest& request, const conformance::Rep
     return "no cases for this kind: nothing is known";
 }
 
+void print_counts(const VerifyRequest& request, const conformance::Report& report) {
+    if (report.cases == 0 && report.faults.empty()) {
+        std::cout << paint(Color::yellow, why_nothing_ran(request, report)) << '\n';
+        return;
+    }
+    std::cout << report.cases << " cases"
+              << (report.drawn > 0 ? " (" + std::to_string(report.drawn) + " drawn), " : ", ")
+              << paint(report.failed == 0 ? Color::green : Color::red,
+                       std::to_string(report.failed) + " failed")
+              << ", " << report.skipped << " not served";
+    if (report.worst_ratio > 0)
+        std::cout << "; closest to its allowance: " << report.worst_ratio << " of it in "
+                  << report.worst_case;
+    std::cout << '\n';
+}
+
 std::string details_of(const std::vector<const conformance::Fault*>& faults) {
     std::string text;
     for (const auto* fault : faults) text += (text.empty() ? "" : "; ") + fault->code + ": " + fault->detail;
@@ -86,20 +102,10 @@ void print(const VerifyRequest& request, const VerifiedComponent& component, std
     const auto& report = component.verified.report;
     std::cout << paint(Color::bold, std::string(name(component.kind)) + " " + report.component)
               << (component.given.empty() ? "" : " with " + component.given) << ": ";
-    if (report.cases == 0 && report.faults.empty() && report.support.empty()) {
-        std::cout << paint(Color::yellow, why_nothing_ran(request, report)) << '\n';
-        return;
-    }
-    if (!report.support.empty()) return print_support(report, component.uses, shown);
-    std::cout << report.cases << " cases"
-              << (report.drawn > 0 ? " (" + std::to_string(report.drawn) + " drawn), " : ", ")
-              << paint(report.failed == 0 ? Color::green : Color::red,
-                       std::to_string(report.failed) + " failed")
-              << ", " << report.skipped << " not served";
-    if (report.worst_ratio > 0)
-        std::cout << "; closest to its allowance: " << report.worst_ratio << " of it in "
-                  << report.worst_case;
-    std::cout << '\n';
+    if (report.support.empty())
+        print_counts(request, report);
+    else
+        print_support(report, shown);
     for (const auto& use : component.uses) std::cout << "    " << paint(Color::dim, use) << '\n';
     bool first = true;  // a listed case is found by its name: how is told once
     std::int64_t left = shown;

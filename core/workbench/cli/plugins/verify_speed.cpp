@@ -33,29 +33,22 @@ std::string rival_of(const std::string& component) {
     return component == "torch/torch" ? "naive/naive" : "torch/torch";
 }
 
-// "--option chunked.chunk_size=64" as bench takes it; without a component it is of this one.
-std::string set_of(Kind kind, const std::string& id, const std::string& option) {
-    const auto dot = option.find('.');
-    const bool named = dot != std::string::npos && dot < option.find('=');
-    return std::string(name(kind)) + ".options." + (named ? "" : id + ".") + option;
-}
-
-std::vector<std::string> words_of(const VerifyRequest& request, Kind kind, const std::string& component,
+std::vector<std::string> words_of(const VerifyRequest& request, const ToTime& component,
                                   const std::string& json, double timeout_ms) {
+    const std::string kind(name(component.kind)), title = component.plugin + "/" + component.id;
     std::vector<std::string> words{machine::belonging_path("libexec/switchyard/switchyard-run"), "bench",
-                                   std::string(name(kind))};
+                                   kind};
     const auto add = [&](const char* option, const std::string& value) {
         words.emplace_back(option);
         words.push_back(value);
     };
-    const auto rival = rival_of(component);
-    add("--backends", component + "," + rival);
-    add("--base", rival);
+    add("--backends", title + "," + rival_of(title));
+    add("--base", rival_of(title));
     add("--seed", std::to_string(request.seed));
     add("--time-budget", base::digits(std::min(most_seconds, timeout_ms / 1e4)));  // a tenth of it
     if (!request.dtypes.empty()) add("--dtype", base::joined(request.dtypes, ","));
-    const auto id = component.substr(component.find('/') + 1);
-    for (const auto& option : request.given) add("--set", set_of(kind, id, option));
+    for (const auto& option : component.options)
+        add("--set", kind + ".options." + component.id + "." + option);
     add("--json", json);
     return words;
 }
@@ -66,17 +59,25 @@ std::string library_path(const std::string& library) {
     return "SWITCHYARD_PLUGIN_PATH=" + path + (before == nullptr ? "" : ":" + std::string(before));
 }
 
+void read_rows(const ToTime& component, TimedComponent& timed) {
+    for (const auto& row : timed.bench.at("rows")) {
+        if (row.at("plugin") != component.plugin || row.at("component") != component.id) continue;
+        const auto status = row.at("status").get<std::string>();
+        timed.was_timed = timed.was_timed || status == "ok" || status == "wrong";
+        timed.is_wrong = timed.is_wrong || status == "wrong" || status == "failed";
+    }
+}
+
 }  // namespace
 
-TimedComponent time_component(const VerifyRequest& request, Kind kind, const std::string& component,
-                              const std::string& library, bool prints, const std::function<bool()>& stop,
-                              double timeout_ms) {
+TimedComponent time_component(const VerifyRequest& request, const ToTime& component, bool prints,
+                              const std::function<bool()>& stop, double timeout_ms) {
     TimedComponent timed;
     const TemporaryFolder folder;
     const auto json = folder.path() + "/bench.json";
     base::Program program;
-    program.words = words_of(request, kind, component, json, timeout_ms);
-    program.environment = {library_path(library)};
+    program.words = words_of(request, component, json, timeout_ms);
+    program.environment = {library_path(component.library)};
     const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     std::cout.flush();
     const std::array<int, 3> streams{nowhere, prints ? STDOUT_FILENO : nowhere, STDERR_FILENO};
@@ -97,10 +98,13 @@ TimedComponent time_component(const VerifyRequest& request, Kind kind, const std
         return timed;
     }
     base::reap(process);
-    if (const auto text = base::read_text(json))
-        timed.bench = base::parse_object(*text, json);
-    else
+    const auto text = base::read_text(json);
+    if (!text) {
         timed.refused = "timing it: the process " + ending->text;
+        return timed;
+    }
+    timed.bench = base::parse_object(*text, json);
+    read_rows(component, timed);
     return timed;
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -13,15 +14,23 @@
 namespace switchyard::cli {
 
 struct TimedComponent {
-    nlohmann::ordered_json bench;  // what `switchyard bench --json` gives; null: nothing was timed
+    nlohmann::ordered_json bench;  // what `switchyard bench --json` gives; null: it did not come to that
     std::string refused;           // why not
     bool stopped = false;
+    bool was_timed = false;  // there are times of it
+    bool is_wrong = false;   // or what is no result
 };
 
-// Times `component` ("plugin/id"), found under `library`, at the sizes that bench has by itself. Its table
-// goes to the standard output where `prints`. `stop` is looked at while it runs, for `timeout_ms` at most.
-TimedComponent time_component(const VerifyRequest& request, Kind kind, const std::string& component,
-                              const std::string& library, bool prints, const std::function<bool()>& stop,
-                              double timeout_ms);
+struct ToTime {
+    Kind kind = Kind::attention;
+    std::string plugin, id;
+    std::string library;               // where it is found
+    std::vector<std::string> options;  // "chunk_size=64"
+};
+
+// Times a component at the sizes that bench has by itself. Its table goes to the standard output where
+// `prints`. `stop` is looked at while it runs, for `timeout_ms` at most.
+TimedComponent time_component(const VerifyRequest& request, const ToTime& component, bool prints,
+                              const std::function<bool()>& stop, double timeout_ms);
 
 }  // namespace switchyard::cli

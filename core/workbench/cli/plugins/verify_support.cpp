@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/workbench/cli/output.h"
 
@@ -39,8 +41,7 @@ Json support_json(const conformance::Report& report) {
     return cases;
 }
 
-void print_support(const conformance::Report& report, const std::vector<std::string>& uses,
-                   std::int64_t shown) {
+void print_support(const conformance::Report& report, std::int64_t shown) {
     Count all;
     for (const auto& one : report.support) all.add(one);
     std::cout << "serves " << paint(all.served > 0 ? Color::green : Color::yellow, all.text())
@@ -50,7 +51,6 @@ void print_support(const conformance::Report& report, const std::vector<std::str
         if (const auto count = count_of(report, dtype); count.all > 0)
             of_dtypes += (of_dtypes.empty() ? ": " : ", ") + dtype + " " + count.text();
     std::cout << of_dtypes << '\n';
-    for (const auto& use : uses) std::cout << "    " << paint(Color::dim, use) << '\n';
 
     using Reason = std::pair<std::string, std::int64_t>;
     std::vector<Reason> reasons(report.skip_reasons.begin(), report.skip_reasons.end());

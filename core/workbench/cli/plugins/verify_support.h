@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -15,7 +13,6 @@ namespace switchyard::cli {
 nlohmann::ordered_json support_json(const conformance::Report& report);
 
 // How many cases are served, of each dtype too, and the reasons that are given most often: `shown` of them.
-void print_support(const conformance::Report& report, const std::vector<std::string>& uses,
-                   std::int64_t shown);
+void print_support(const conformance::Report& report, std::int64_t shown);
 
 }  // namespace switchyard::cli

@@ -2,8 +2,6 @@
 // in between, and outputs and gradients are compared. A run that looks for less does less.
 #pragma once
 
-#include <vector>
-
 #include <switchyard/conformance/report.h>
 
 namespace switchyard::conformance {
@@ -17,6 +15,9 @@ struct Checks {
 
     bool only_gradients() const { return gradients && !correctness && !robustness; }
 };
+
+// Of the gradients of an operation, and not of what it makes.
+bool is_about_gradient(const Fault& fault);
 
 // Whether a fault is one of those that are looked for. What ends a process or is thrown always is.
 bool is_looked_for(const Checks& checks, const Fault& fault);

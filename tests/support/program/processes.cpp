@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 
@@ -15,9 +14,8 @@ struct ProcessState {
 };
 
 // Of /proc/PID/stat: what stands behind the name of the program, which may hold anything.
-ProcessState process_state(const std::string& process) {
-    std::ifstream file("/proc/" + process + "/stat");
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+ProcessState process_state(pid_t process) {
+    const auto text = told_by_proc(process, "stat");
     const auto name_end = text.rfind(')');
     ProcessState state;
     if (name_end != std::string::npos)
@@ -27,15 +25,30 @@ ProcessState process_state(const std::string& process) {
 
 }  // namespace
 
-bool is_alive(pid_t process) { return process_state(std::to_string(process)).letter != 'Z'; }
+// Of a process that ends between opening and reading an iterator over the file's buffer would throw.
+std::string told_by_proc(pid_t process, const std::string& file) {
+    std::ifstream stream("/proc/" + std::to_string(process) + "/" + file);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
 
-std::vector<pid_t> children_of(pid_t parent) {
+std::vector<pid_t> all_processes() {
     std::vector<pid_t> found;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
         const auto name = entry.path().filename().string();
-        if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-        const auto state = process_state(name);
-        if (state.parent == parent && state.letter != 'Z') found.push_back(std::stoi(name));
+        if (name.find_first_not_of("0123456789") == std::string::npos) found.push_back(std::stoi(name));
+    }
+    return found;
+}
+
+bool is_alive(pid_t process) { return process_state(process).letter != 'Z'; }
+
+std::vector<pid_t> children_of(pid_t parent) {
+    std::vector<pid_t> found;
+    for (const auto process : all_processes()) {
+        const auto state = process_state(process);
+        if (state.parent == parent && state.letter != 'Z') found.push_back(process);
     }
     return found;
 }

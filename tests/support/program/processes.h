@@ -1,11 +1,17 @@
 // Processes that others started, as /proc tells of them.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <sys/types.h>
 
 namespace switchyard::test {
+
+// What is in /proc/PID/FILE; empty where the process has ended meanwhile.
+std::string told_by_proc(pid_t process, const std::string& file);
+
+std::vector<pid_t> all_processes();
 
 // There is such a process, and it has not ended.
 bool is_alive(pid_t process);

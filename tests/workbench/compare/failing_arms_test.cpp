@@ -1,11 +1,10 @@
 // Arms of this program that fail while they run: rows with their reasons, and the others finish.
 // To add a case: what makes an arm fail, its status and reason.
 #include <csignal>
-#include <fstream>
 #include <functional>
-#include <iterator>
 
 #include "compared.h"
+#include "processes.h"
 
 using namespace switchyard::test;
 
@@ -14,13 +13,8 @@ namespace {
 // Processes that were started with this in their environment, and what they have started.
 std::size_t processes_with(const std::string& mark) {
     std::size_t count = 0;
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-        const auto name = entry.path().filename().string();
-        if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-        std::ifstream file(entry.path() / "environ");
-        const std::string text{std::istreambuf_iterator<char>(file), {}};
-        if (text.find(mark) != std::string::npos) ++count;
-    }
+    for (const auto process : all_processes())
+        if (told_by_proc(process, "environ").find(mark) != std::string::npos) ++count;
     return count;
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -21,8 +19,7 @@ Words launched(Words train, int ranks, const Words& options) {
 std::vector<pid_t> ranks_of(pid_t launcher) {
     std::vector<std::pair<std::string, pid_t>> found;
     for (const auto process : children_of(launcher)) {
-        std::ifstream environment("/proc/" + std::to_string(process) + "/environ");
-        std::string variables((std::istreambuf_iterator<char>(environment)), {});
+        const auto variables = told_by_proc(process, "environ");
         const auto at = variables.find("LOCAL_RANK=");
         if (at == std::string::npos) continue;
         found.emplace_back(variables.substr(at + 11, variables.find('\0', at) - at - 11), process);

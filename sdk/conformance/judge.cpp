@@ -472,18 +472,15 @@ void run_case(const ComponentUnderTest& component, const Facts& facts, const Ope
     const Variation dense{.poison = false, .strided = false}, hard;
     const Variation& variation = checks.robustness ? hard : dense;
     if (checks.only_gradients() && !one.make(variation).needs_any()) return;
-    double ratio = 0.0;
+    OperationCase tried = one;
     if (!checks.robustness) {
-        OperationCase alone = one;
-        alone.in_turn.clear();
-        alone.rounds = 1;
-        auto faults = attempt(component, facts, alone, checks, variation, false, ratio);
-        draw_again(faults, ratio, component, facts, alone, checks, variation);
-        return file(report, one.name, std::move(faults), ratio);
+        tried.in_turn.clear();
+        tried.rounds = 1;
     }
-    std::vector<Fault> faults = attempt(component, facts, one, checks, variation, true, ratio);
-    draw_again(faults, ratio, component, facts, one, checks, variation);
-    explain(faults, component, facts, one);
+    double ratio = 0.0;
+    std::vector<Fault> faults = attempt(component, facts, tried, checks, variation, checks.robustness, ratio);
+    draw_again(faults, ratio, component, facts, tried, checks, variation);
+    if (checks.robustness) explain(faults, component, facts, one);
     file(report, one.name, std::move(faults), ratio);
 }
 

@@ -221,17 +221,16 @@ private:
     NonfiniteTrace* trace_ = nullptr;
     Shadow* shadow_ = nullptr;
     bool restored_ = false;
-    std::unique_ptr<DataParallel> ranks_;       // nullptr: this process trains alone
-    std::unique_ptr<ParameterShards> divided_;  // nullptr: this process has all parameters
-    std::unique_ptr<OptimizerShards> shards_;   // nullptr: this process steps all of them
-    std::unique_ptr<OptimizerParts>
-        part_step_;                           // nullptr: nobody else has other parts, or shards_ steps them
-    std::unique_ptr<PipelineStep> pipeline_;  // nullptr: it has all layers
-    std::optional<SharedStep> shared_;        // the last one, of ranks
-    std::int64_t repeated_ = 0;               // samples of the next step that only fill up its batches
-    std::unique_ptr<GraphedStep> graphed_;    // nullptr: steps are not captured
-    std::optional<WeightAverage> average_;    // where train.ema asks for one
-    Progression now_;                         // at the last boundary between two steps
+    std::unique_ptr<DataParallel> ranks_;        // nullptr: this process trains alone
+    std::unique_ptr<ParameterShards> divided_;   // nullptr: this process has all parameters
+    std::unique_ptr<OptimizerShards> shards_;    // nullptr: this process steps all of them
+    std::unique_ptr<OptimizerParts> part_step_;  // nullptr: a model is whole, or shards_ steps its part
+    std::unique_ptr<PipelineStep> pipeline_;     // nullptr: it has all layers
+    std::optional<SharedStep> shared_;           // the last one, of ranks
+    std::int64_t repeated_ = 0;                  // samples of the next step that only fill up its batches
+    std::unique_ptr<GraphedStep> graphed_;       // nullptr: steps are not captured
+    std::optional<WeightAverage> average_;       // where train.ema asks for one
+    Progression now_;                            // at the last boundary between two steps
     BestSoFar best_;
     std::int64_t saved_step_ = -1;  // of which there is a checkpoint
     std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();

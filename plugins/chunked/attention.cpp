@@ -91,7 +91,8 @@ AttentionOutputs ChunkedAttention::forward(const AttentionInputs& inputs, const 
 
 AttentionGrads ChunkedAttention::backward(const AttentionParams& params, const Saved& saved,
                                           const at::Tensor& grad_out, const AttentionNeeds& needs) {
-    const auto [inputs, out, softmax] = saved_attention(saved);
+    const SavedAttention from = saved_attention(saved);
+    const AttentionInputs& inputs = from.inputs;
     const bool padded = params.layout == Layout::padded;
     AttentionGrads grads;
     if (needs.q) grads.q = at::zeros_like(inputs.q);
@@ -108,8 +109,9 @@ AttentionGrads ChunkedAttention::backward(const AttentionParams& params, const S
         parts.v_BKME = padded ? grads.v : part(grads.v, keys);
         parts.relative_bias = grads.relative_bias;
         if (needs.dense_bias) parts.dense_bias = as_four(grads.dense_bias);
-        chunked::BackwardInputs from_above{out, softmax, grad_out};
-        if (!padded) from_above = {part(out, queries), part(softmax, queries), part(grad_out, queries)};
+        chunked::BackwardInputs from_above{from.out, from.softmax, grad_out};
+        if (!padded)
+            from_above = {part(from.out, queries), part(from.softmax, queries), part(grad_out, queries)};
         chunked::backward(block, params, {chunk_size_, key_chunk_size_}, from_above, parts);
     });
     grads.k = like_input(grads.k, inputs.k);

@@ -35,8 +35,8 @@ function(switchyard_export_one target symbol)
   target_link_options(${target} PRIVATE -Wl,--enable-new-dtags -Wl,-z,now -Wl,--exclude-libs,ALL
     "-Wl,--version-script=${script}")
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${script}")
-  # Unique symbols would be shared between plugins, whatever their visibility, and pin the library.
-  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>")
+  # Unique symbols would be shared between plugins, whatever their visibility, and pin the library. Clang makes none.
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>")
 endfunction()
 
 function(switchyard_configure_plugin_library target symbol)

@@ -125,7 +125,8 @@ private:
             const Numbers own = samples_of(batch, spec_);
             samples.insert(samples.end(), own.begin(), own.end());
             sizes.push_back(static_cast<std::int64_t>(own.size()));
-            expect_position(loader(), {epoch, ++count}, "after batch " + std::to_string(count - 1));
+            expect_position(loader(), {epoch, count + 1}, "after batch " + std::to_string(count));
+            ++count;
             if (findings_.any()) return samples;
         }
         expect_position(loader(), {epoch + 1, 0}, "at the end of " + name);

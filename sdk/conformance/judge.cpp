@@ -110,7 +110,8 @@ private:
 
     void check_saved(const Saved& saved, const Tensors& inputs, const Outcome& found) {
         for (std::size_t i = 0; i < saved.tensors.size(); ++i) {
-            const auto& [tensor, role] = saved.tensors[i];
+            const at::Tensor& tensor = saved.tensors[i].tensor;
+            const SavedRole role = saved.tensors[i].role;
             if (!tensor.defined() || role == SavedRole::extra) continue;
             const Tensors& among = role == SavedRole::input ? inputs : found.outputs;
             const bool is_one = std::any_of(among.begin(), among.end(),

@@ -17,8 +17,7 @@
 namespace switchyard::conformance {
 namespace {
 
-// Dense operands, and those of a component that is made for scaled ones.
-const OperandForm dense_form{};
+// Of a component that is made for scaled operands.
 const OperandForm scaled_forms[] = {{"scaled_dense", true, false},
                                     {"scaled_tensor", true, true},
                                     {"scaled_row", true, true, ScaleGroup::row, ScaleGroup::row},

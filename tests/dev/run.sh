@@ -125,7 +125,7 @@ unknown_words_are_bad_input() {
     dev 2 setup --cdua
     expect_text "$TMPDIR/output" "setup does not know --cdua"
     dev 2 build --preset fast
-    expect_text "$TMPDIR/output" "there is no preset fast; there are release, dist, debug, asan, tsan"
+    expect_text "$TMPDIR/output" "there is no preset fast; there are release, dist, debug, asan, tsan, clang"
     dev 2 fuzz rows --minutes 0
     expect_text "$TMPDIR/output" "--minutes is 0; expected a whole number from 1"
     dev 2 fuzz --hours 1

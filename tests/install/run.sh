@@ -174,6 +174,19 @@ new_plugin_verifies() {
     expect_text "$TMPDIR/verify" "no faults in what ran"
 }
 
+# For a program that GCC built.
+new_plugin_builds_with_clang() {
+    local own=$TMPDIR/by_clang
+    rm -rf "$own"
+    "$prefix/bin/switchyard" plugins new by_clang --kind normalization --out "$own" >"$TMPDIR/new.log"
+    "$cmake" -S "$own" -B "$own/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=clang++ \
+        -G Ninja >"$TMPDIR/configure.log" 2>&1 || fail "$(cat "$TMPDIR/configure.log")"
+    "$cmake" --build "$own/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
+    if grep -q warning "$TMPDIR/build.log"; then fail "$(cat "$TMPDIR/build.log")"; fi
+    "$prefix/bin/switchyard" plugins verify "$own/build/libby_clang.so" --drawn 10 --seed "$drawn_seed" >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
+    expect_text "$TMPDIR/verify" "no faults in what ran"
+}
+
 # One line of the kernel: outputs that are 1 % too large.
 wrong_line_is_caught() {
     local source=$TMPDIR/own/my_activation/my_activation.cpp status=0
@@ -274,6 +287,11 @@ check "the installed program explains it" example_is_explained
 kinds=(activation attention data_loader linear loss normalization optimizer precision)
 check "a new plugin of each kind builds against what is installed, without a warning" new_plugins_build
 for kind in "${kinds[@]}"; do check "a new plugin passes verify as it stands: $kind" new_plugin_verifies "$kind"; done
+if echo 'int main() {}' | clang++ -fopenmp -x c++ - -o "$TMPDIR/by_clang" 2>"$TMPDIR/clang.log"; then
+    check "a new plugin builds with clang too, without a warning, and passes verify" new_plugin_builds_with_clang
+else
+    skip "a new plugin builds with clang too, without a warning, and passes verify" "there is no clang++ with OpenMP (libomp-dev)"
+fi
 for kind in normalization linear attention optimizer; do
     check "a new plugin of the stable tier passes verify as it stands: $kind" new_stable_plugin_verifies "$kind"
 done

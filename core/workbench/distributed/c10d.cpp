@@ -204,7 +204,7 @@ public:
                          std::vector<std::int64_t>{});
         reducer_->register_comm_hook(std::move(hook));
     }
-    ~ReducerSum() override { reducer_->remove_autograd_hooks(); }
+    ~ReducerSum() noexcept override { reducer_->remove_autograd_hooks(); }
 
     void begin() override {
         reducer_->prepare_for_forward();

@@ -14,7 +14,7 @@ class Embedder {
 public:
     Embedder(const config::Config& config, const model::Model& model, const data::Tokenizer& tokenizer,
              const EmbedOptions& options)
-        : config_(config), model_(model), options_(options) {
+        : model_(model), options_(options) {
         params_.max_length = config.batch.max_length;
         params_.pad_id = tokenizer.filling();
         params_.pad_multiple = config.batch.pad_multiple;
@@ -58,7 +58,6 @@ private:
         return {first, first + values.size(0)};
     }
 
-    const config::Config& config_;
     const model::Model& model_;
     EmbedOptions options_;
     LoaderParams params_;

@@ -173,7 +173,7 @@ Delta Stack::attend(const SharedCall& call, const Layer& layer, const AttentionB
     const bool leaves_bias = keep_bias || !part_.whole();
     // What runs again takes in own tokens, so that those of all are gathered again and not kept.
     const bool gathers = !call->share.all();
-    const auto run = [=, this, &block](AttentionSources from) {
+    const auto run = [=, &block](AttentionSources from) {
         if (gathers) from.query = call->share.into_parts(from.query);
         if (gathers && !cross) from.key = from.value = from.query;
         return block(call->context, call->positions, from, call->tokens,

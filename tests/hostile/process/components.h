@@ -61,7 +61,7 @@ struct ExitAtTheEnd {
     }
 };
 struct Crash {
-    [[gnu::no_sanitize("undefined")]] static void run() {
+    __attribute__((no_sanitize("undefined"))) static void run() {
         volatile int* volatile nowhere = nullptr;
         *nowhere = 1;
     }

@@ -53,7 +53,8 @@ TEST_CASE("half of the pairs follow, the others are of another document") {
         } else {
             CHECK(sample.labels == Numbers{1});
             CHECK(std::ranges::none_of(b, [&](auto id) { return id / 1000 == document; }));
-            CHECK(std::ranges::all_of(b, [&](auto id) { return id / 1000 == b.front() / 1000; }));
+            const auto other = b.front() / 1000;
+            CHECK(std::ranges::all_of(b, [&](auto id) { return id / 1000 == other; }));
         }
         CHECK(static_cast<std::int64_t>(sample.ids.size()) == samples.length(i));
         CHECK(sample.ids.front() == 1);

@@ -77,9 +77,9 @@ TEST_CASE("an evaluation in parts says what one of all samples says") {
         std::int64_t batch = 4;
         bool divided = false;  // parameters are, and not all ranks have as many batches
     };
-    for (const auto& [task, batch, divided] :
-         {Way{"classification"}, Way{"regression"}, Way{"classification", 7, true}}) {
-        INFO(task << (divided ? ", divided" : ""));
+    for (const auto& way : {Way{"classification"}, Way{"regression"}, Way{"classification", 7, true}}) {
+        const auto& task = way.task;
+        INFO(task << (way.divided ? ", divided" : ""));
         const Case one{"bert", task, 3};
         const auto texts = texts_for(task);
         ShortTraining job(sets_of(one, 4, 1), texts);
@@ -91,11 +91,11 @@ TEST_CASE("an evaluation in parts says what one of all samples says") {
         const auto alone = evaluated(job, texts, {});
         std::vector<train::EvalResult> all(3);
         test::as_ranks(3, [&](distributed::Group& group) {
-            ShortTraining part_job(sets_of(one, batch, 1), texts);
+            ShortTraining part_job(sets_of(one, way.batch, 1), texts);
             const train::SamplePart part(texts, group.rank(), 3);
             train::EvalHooks hooks;
             std::optional<train::ParameterShards> shards;
-            if (divided) {
+            if (way.divided) {
                 auto& session = part_job.session;
                 shards.emplace(group, session.config(), session.parameters(), 64,
                                session.plan().precision().weights());

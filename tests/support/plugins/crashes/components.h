@@ -5,7 +5,7 @@
 
 class CrashesInCreate final : public switchyard::Activation {
 public:
-    [[gnu::no_sanitize("undefined")]] explicit CrashesInCreate(const switchyard::CreateInfo& info)
+    __attribute__((no_sanitize("undefined"))) explicit CrashesInCreate(const switchyard::CreateInfo& info)
         : Activation(info) {
         volatile int* volatile nowhere = nullptr;
         *nowhere = 1;

@@ -12,9 +12,9 @@ public:
                                         const switchyard::Options& options) {
         return PlainRelu::supports(request, host, options);
     }
-    [[gnu::no_sanitize("undefined")]] at::Tensor forward(const switchyard::ActivationInputs& inputs,
-                                                         const switchyard::ActivationParams&,
-                                                         switchyard::Saved*) override {
+    __attribute__((no_sanitize("undefined"))) at::Tensor forward(const switchyard::ActivationInputs& inputs,
+                                                                 const switchyard::ActivationParams&,
+                                                                 switchyard::Saved*) override {
         volatile int* volatile nowhere = nullptr;
         if (inputs.x.numel() > 1000) *nowhere = 1;
         return inputs.x;

@@ -50,7 +50,8 @@ TEST_CASE("adapters and the head are trained, all else stays, and the run's mode
     const auto before = tensors(adapted.base + "/model.safetensors");
     const auto after = tensors(adapted.run + "/model/model.safetensors");
     CHECK(after.header.size() == before.header.size());
-    for (const auto& [name, described] : before.header.items()) {
+    for (const auto& item : before.header.items()) {
+        const std::string& name = item.key();
         if (name == "__metadata__") continue;
         INFO(name);
         const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };

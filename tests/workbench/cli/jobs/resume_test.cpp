@@ -137,9 +137,10 @@ TEST_CASE("whoever makes the batches, and with any number of workers, a resumpti
         {"padded", {"batch.pad_multiple=8"}},
         {"bucketed", {"batch.tokens=120", "data_loader.options.bucketed.window=16"}},
         {"packed", {"batch.layout=packed", "batch.tokens=64", "data_loader.options.packed.window=16"}}};
-    for (const auto& [loader, settings] : loaders) {
+    for (const auto& one : loaders) {
+        const auto& loader = one.first;
         const auto with = [&](const std::string& workers, const Words& more = {}) {
-            Words sets = settings;
+            Words sets = one.second;
             sets.push_back("data_loader.backend=batching/" + loader);
             sets.push_back("data_loader.options." + loader + ".workers=" + workers);
             sets.insert(sets.end(), more.begin(), more.end());

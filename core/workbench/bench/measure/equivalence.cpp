@@ -74,6 +74,9 @@ EquivalenceResult test_equivalence(std::span<const double> base, std::span<const
         result.verdict = Equivalence::different;
     else
         result.reason = "the interval crosses the margin: use more seeds, or train longer";
+    if (margin.relative) {
+        for (double* const one : {&result.difference, &result.low, &result.high}) *one = std::expm1(*one);
+    }
     return result;
 }
 

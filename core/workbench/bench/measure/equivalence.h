@@ -34,7 +34,8 @@ std::string to_string(const LossMargin& margin);
 // or too few seeds.
 enum class Equivalence : std::uint8_t { equivalent, different, cannot_tell };
 
-// Of arm - base, or of ln(arm / base) where the margin is relative. NaN where there is nothing to say.
+// Of arm - base, or of arm / base - 1, from the mean of logarithms, where the margin is relative. NaN where
+// there is nothing to say.
 struct EquivalenceResult {
     Equivalence verdict = Equivalence::cannot_tell;
     double difference = 0.0;  // mean

@@ -88,7 +88,7 @@ struct ArmResult : ArmOutcome {
     std::vector<std::optional<ArmBlock>> blocks;   // nothing: it had failed before
     std::vector<double> losses;                    // of each step of the first start, warm-up included
     std::vector<std::vector<double>> seed_losses;  // by seed
-    std::vector<double> final_losses;              // by seed: the mean over the last tenth of the steps
+    std::vector<double> final_losses;              // by seed (judge_arms.h)
     std::vector<bool> skipped;                     // of each step in `losses`: it changed nothing
     int outliers = 0;
     std::int64_t skipped_steps = 0;  // of the timed run and of all seeds

@@ -204,8 +204,7 @@ private:
 
     // Where an arm reports only how many, the first steps of the turn count as skipped: a loss scale backs
     // off at once.
-    void keep_skips(std::size_t at, const Turn& turn, std::int64_t steps) {
-        auto& skipped = result_.arms[at].skipped;
+    static void keep_skips(const Turn& turn, std::int64_t steps, std::vector<bool>& skipped) {
         for (std::int64_t step = 0; step < steps; ++step) {
             skipped.push_back(turn.step_skipped.empty()
                                   ? step < turn.skipped
@@ -227,7 +226,7 @@ private:
                 double wall = 0.0;
                 const auto done = take_turn(at, steps, "while it warmed up", wall, result_.arms[at].losses);
                 if (!done) continue;
-                keep_skips(at, *done, steps);
+                keep_skips(*done, steps, result_.arms[at].skipped);
                 keep_costs(at, *done);
                 last[at] = wall / static_cast<double>(steps);
                 fastest = std::min(fastest, last[at]);
@@ -359,7 +358,7 @@ private:
         const auto turn = take_turn(at, lead + steps, "in block " + std::to_string(result_.blocks + 1), wall,
                                     round > 0 ? of_later_start : arm.losses);
         if (!turn) return std::nullopt;
-        if (round == 0) keep_skips(at, *turn, lead + steps);
+        if (round == 0) keep_skips(*turn, lead + steps, result_.arms[at].skipped);
         arm.peak_memory_bytes = std::max(arm.peak_memory_bytes, turn->peak_memory_bytes);
         arm.executed = turn->executed;
         ArmBlock block;
@@ -393,17 +392,20 @@ private:
             auto& arm = result_.arms[at];
             if (!arm.ok()) continue;
             arm.seed_losses.emplace_back();
+            std::vector<bool> skipped;
             for (std::int64_t done = 0; done < settings_.loss_steps && arm.ok() && !arms_.stopped();) {
                 const auto steps = std::min(steps_of_a_chunk, settings_.loss_steps - done);
                 double wall = 0.0;
                 tell_seed(arm.spec.name, seed, done);
-                (void)take_turn(at, steps, "in seed " + std::to_string(seed + 1), wall,
-                                arm.seed_losses.back());
+                const auto turn =
+                    take_turn(at, steps, "in seed " + std::to_string(seed + 1), wall, arm.seed_losses.back());
+                if (turn) keep_skips(*turn, steps, skipped);
                 done += steps;
                 seed_steps_ += steps;
                 seeds_ms_ += wall;
             }
-            if (arm.ok() && !arms_.stopped()) arm.final_losses.push_back(final_loss(arm.seed_losses.back()));
+            if (arm.ok() && !arms_.stopped())
+                arm.final_losses.push_back(final_loss(arm.seed_losses.back(), skipped));
         }
     }
 

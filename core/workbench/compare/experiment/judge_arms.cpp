@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace switchyard::compare {
 namespace {
@@ -77,10 +76,15 @@ void judge_stabilities(Comparison& comparison) {
     }
 }
 
-double final_loss(std::span<const double> losses) {
-    const std::size_t count = std::max<std::size_t>(1, losses.size() / 10);
-    const auto last = losses.last(std::min(count, losses.size()));
-    return std::accumulate(last.begin(), last.end(), 0.0) / static_cast<double>(last.size());
+double final_loss(std::span<const double> losses, const std::vector<bool>& skipped) {
+    const std::size_t last = std::max<std::size_t>(1, losses.size() / 10);
+    double sum = 0.0, taken = 0.0;
+    for (std::size_t step = losses.size() - std::min(last, losses.size()); step < losses.size(); ++step) {
+        if (skipped[step]) continue;
+        sum += losses[step];
+        taken += 1.0;
+    }
+    return sum / taken;
 }
 
 }  // namespace switchyard::compare

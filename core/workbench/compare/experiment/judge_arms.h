@@ -5,6 +5,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "core/workbench/compare/experiment/comparison.h"
 
@@ -25,7 +26,8 @@ void judge_pairs(Comparison& comparison, double margin);
 // Whether each arm's training stayed stable, against the first that is ok where they may be compared.
 void judge_stabilities(Comparison& comparison);
 
-// The mean over the last tenth of the steps: a single step's loss says little.
-double final_loss(std::span<const double> losses);
+// The mean over those of the last tenth of the steps that were not skipped: a single step's loss says little.
+// NaN where all were skipped.
+double final_loss(std::span<const double> losses, const std::vector<bool>& skipped);
 
 }  // namespace switchyard::compare

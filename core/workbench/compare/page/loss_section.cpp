@@ -73,7 +73,10 @@ std::string final_losses(const Comparison& comparison) {
         if (const auto& loss = pair.loss) {
             const bool sure =
                 std::isfinite(loss->difference) && std::isfinite(loss->low) && std::isfinite(loss->high);
-            if (sure) row[2] = page_interval({loss->difference, loss->low, loss->high});
+            const double scale = comparison.margin->relative ? 100.0 : 1.0;
+            if (sure)
+                row[2] = page_interval({loss->difference * scale, loss->low * scale, loss->high * scale}) +
+                         (comparison.margin->relative ? " %" : "");
             row[3] = in_words(name(loss->verdict)) + why(loss->reason);
         }
         table.row(row);

@@ -34,7 +34,9 @@ Comparison one_arm(const std::string& name, double ms, int rounds, std::uint64_t
     return comparison;
 }
 
-RecordedComparison before(const Comparison& comparison) { return {comparison, "bert", "here, a processor"}; }
+RecordedComparison before(const Comparison& comparison) {
+    return {comparison, "bert", "here, a processor", {{"model.heads", "4"}, {"model.vocab_size", "100"}}};
+}
 
 }  // namespace
 
@@ -72,15 +74,24 @@ TEST_CASE("one round then or now cannot tell") {
 
 TEST_CASE("a recording of something else is refused") {
     const auto recorded = before(one_arm("main", 100.0, 5, 1));
-    CHECK(unlike_baseline(recorded, Operation::step, "bert", "here, a processor").empty());
-    CHECK(unlike_baseline(recorded, Operation::forward, "bert", "here, a processor") ==
-          "is of the operation step, this is forward");
-    CHECK(unlike_baseline(recorded, Operation::step, "gpt", "here, a processor") ==
-          "is of bert; this is gpt");
-    CHECK(unlike_baseline(recorded, Operation::step, "bert", "there, another") ==
-          "was measured on here, a processor; this is there, another");
+    auto now = recorded;
+    CHECK(unlike_baseline(recorded, now).empty());
+    now.comparison.operation = Operation::forward;
+    CHECK(unlike_baseline(recorded, now) == "is of the operation step, this is forward");
+    now = recorded;
+    now.title = "gpt";
+    CHECK(unlike_baseline(recorded, now) == "is of bert; this is gpt");
+    now = recorded;
+    now.host = "there, another";
+    CHECK(unlike_baseline(recorded, now) == "was measured on here, a processor; this is there, another");
+    now = recorded;
+    now.shared_values["model.vocab_size"] = "20000";
+    CHECK(unlike_baseline(recorded, now) == "has model.vocab_size: 100; this has 20000");
+    now = recorded;
+    now.shared_values["task.kind"] = "regression";
+    CHECK(unlike_baseline(recorded, now) ==
+          "says nothing of task.kind: measure the baseline with this version");
     auto failed = recorded;
     failed.comparison.arms[0].status = ArmStatus::crashed;
-    CHECK(unlike_baseline(failed, Operation::step, "bert", "here, a processor") ==
-          "holds no arm that ran to its end");
+    CHECK(unlike_baseline(failed, recorded) == "holds no arm that ran to its end");
 }

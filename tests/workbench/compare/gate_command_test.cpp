@@ -94,6 +94,10 @@ TEST_CASE("what was measured before is compared with, and marked") {
     const auto other = compared_text(job, {"--baseline", job.file("before.json"), "--set", "model.layers=1"});
     CHECK(other.code == 2);
     CHECK_THAT(other.err, contains("before.json: is of bert, 2 layers"));
+    const auto wider =
+        compared_text(job, {"--baseline", job.file("before.json"), "--set", "model.intermediate_size=24"});
+    CHECK(wider.code == 2);
+    CHECK_THAT(wider.err, contains("before.json: has model.intermediate_size: ") && contains("this has 24"));
 }
 
 TEST_CASE("a dry run shows the arms and starts nothing") {

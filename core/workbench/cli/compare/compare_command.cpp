@@ -19,6 +19,7 @@
 #include "core/workbench/cli/compare/compare_command.h"
 #include "core/workbench/cli/compare/compare_messages.h"
 #include "core/workbench/cli/compare/compare_operation.h"
+#include "core/workbench/cli/compare/compare_options.h"
 #include "core/workbench/cli/compare/started_arms.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
@@ -36,77 +37,6 @@
 
 namespace switchyard::cli {
 namespace {
-
-struct CompareOptions {
-    ArmsRequest arms;
-    std::string operation{name(compare::Operation::step)};
-    std::int64_t samples = 0;  // 0: not said
-    int blocks = 0;
-    int rounds = 0;
-    std::int64_t steps_per_block = 0;
-    double seconds = 60.0;
-    double timeout = 300.0;
-    std::uint64_t order = 0;
-    int seeds = 0;
-    std::int64_t steps = 0;
-    std::string loss_equivalence;
-    std::string lengths;
-    JsonOption json;
-    std::string html;
-    std::string fastest;
-    std::string fail_on, junit, markdown, baseline;
-    compare::GateRules gate;  // of fail_on
-    std::string ladder_file, scale;
-    std::optional<compare::Ladder> ladder;
-    bool dry_run = false;
-    bool yes = false;
-};
-
-constexpr std::int64_t default_samples = 1024;
-
-std::int64_t samples_of_pass(const CompareOptions& options) {
-    return options.samples > 0 ? options.samples : default_samples;
-}
-
-// Options that mean nothing for the operation.
-void check_operation(const CompareOptions& options) {
-    if (options.arms.operation == compare::Operation::step) {
-        if (options.samples > 0)
-            throw Failure(
-                "--samples is for passes, as those of --operation epoch; batch.size says how many a step "
-                "has");
-        return;
-    }
-    const std::pair<const char*, bool> of_training[] = {
-        {"--seeds", options.seeds > 0},
-        {"--steps", options.steps > 0},
-        {"--loss-equivalence", !options.loss_equivalence.empty()},
-        {"--fail-on loss", options.gate.loss.has_value()}};
-    for (const auto& [option, given] : of_training) {
-        if (given)
-            throw Failure(std::string(option) + " trains to the end, which --operation " + options.operation +
-                          " does not; expected --operation step");
-    }
-}
-
-std::string describe(const CompareOptions& options, const CheckedArms& checked) {
-    const auto& config = checked.config;
-    const auto& m = config.model;
-    std::string text = std::string(name(m.type)) + ", " +
-                       counted(static_cast<std::size_t>(m.layers), "layer") + ", hidden " +
-                       std::to_string(m.hidden_size) + "; ";
-    const auto operation = options.arms.operation;
-    if (is_over_samples(operation))
-        text += passes_text(operation, samples_of_pass(options), config.data.given());
-    else
-        text += counted(static_cast<std::size_t>(config.batch.size * config.train.grad_accumulation_steps),
-                        "sample") +
-                " a step, ";
-    if (config.data.given()) return text + "the job's own data";
-    return text + "random tokens, " +
-           (options.lengths.empty() ? std::to_string(config.batch.max_length) : options.lengths) +
-           " a sample";
-}
 
 class CompareRun {
 public:
@@ -134,12 +64,13 @@ public:
         write_json(options_.json, report_json(comparison, gate));
         write_gate(comparison, gate);
         if (!options_.html.empty()) write_file(options_.html, page(comparison));
-        if (!options_.fastest.empty()) write_fastest(comparison);
         if (!options_.json.on_stdout())
             std::cout << bench::wrap(title(), 100, "  ") << "\n"
                       << ladder_report(comparison) << compare::to_text(comparison)
                       << (options_.gate.any() ? compare::gate_text(gate) : "");
-        return comparison.stopped ? stopped : exit_code(comparison, gate);
+        if (comparison.stopped) return stopped;
+        if (!options_.fastest.empty()) write_fastest(comparison);
+        return exit_code(comparison, gate);
     }
 
 private:
@@ -194,9 +125,12 @@ private:
     std::optional<compare::RecordedComparison> read_baseline() const {
         if (options_.baseline.empty()) return std::nullopt;
         auto read = compare::read_comparison(options_.baseline);
-        const auto unlike =
-            compare::unlike_baseline(read, options_.arms.operation, describe(options_, checked_),
-                                     compare::host_text(bench::to_json(host_)));
+        compare::RecordedComparison now;
+        now.comparison.operation = options_.arms.operation;
+        now.title = describe(options_, checked_);
+        now.host = compare::host_text(bench::to_json(host_));
+        now.shared_values = compare::shared_values(checked_.config, options_.arms.operation);
+        const auto unlike = compare::unlike_baseline(read, now);
         if (!unlike.empty()) throw Failure("--baseline " + options_.baseline + ": " + unlike);
         return read;
     }
@@ -284,6 +218,7 @@ private:
         json["title"] = describe(options_, checked_);
         json["config"] = options_.arms.job.config;
         json["config_fingerprint"] = config::fingerprint(checked_.config);
+        json["shared_values"] = compare::shared_values(checked_.config, options_.arms.operation);
         json["host"] = bench::to_json(host_);
         json["command"] = command_line();
         return json;
@@ -312,7 +247,9 @@ private:
                 continue;
             if (best == nullptr || arm.samples_per_second > best->samples_per_second) best = &arm;
         }
-        if (best == nullptr) throw Failure("--fastest: no arm could be timed", Exit::run_failed);
+        if (best == nullptr)
+            throw Failure("--fastest: no arm could be timed, so " + options_.fastest + " was not written",
+                          Exit::run_failed);
         write_lines(options_.fastest, compare::without_arm_keys(best->spec.overrides));
     }
 
@@ -438,8 +375,8 @@ Action setup_compare(CLI::App& command) {
         ->type_name("NAME")
         ->capture_default_str();
     add_number(command, "--samples", options->samples,
-               "samples of a pass, drawn from the job's; default: " + std::to_string(default_samples), "N",
-               whole_number(1, 100000000));
+               "samples of a pass, drawn from the job's; default: " + std::to_string(samples_of_pass({})),
+               "N", whole_number(1, 100000000));
     add_number(command, "--seeds", options->seeds,
                "train each arm to the end with this many seeds and compare final losses", "K",
                whole_number(1, 1000));

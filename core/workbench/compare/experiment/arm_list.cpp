@@ -243,4 +243,16 @@ std::vector<std::string> unfair_differences(const config::Config& base, const co
     return list;
 }
 
+std::map<std::string, std::string> shared_values(const config::Config& config, Operation operation) {
+    std::map<std::string, std::string> values;
+    for (const auto& section : config::sections()) {
+        for (const auto& field : section.fields) {
+            if (!should_be_equal(field.key, operation, false)) continue;
+            const auto text = config::value_text(field, field.get(config));
+            values[field.key] = text.substr(text.rfind('/') + 1);
+        }
+    }
+    return values;
+}
+
 }  // namespace switchyard::compare

@@ -3,6 +3,7 @@
 // No LibTorch here.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,5 +46,9 @@ ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfi
 std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm,
                                             Operation operation = Operation::step,
                                             bool other_batches = false);
+
+// Those keys with their values, by which a recording tells what it is of. Of paths the name alone: a checkout
+// may lie elsewhere.
+std::map<std::string, std::string> shared_values(const config::Config& config, Operation operation);
 
 }  // namespace switchyard::compare

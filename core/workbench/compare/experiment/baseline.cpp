@@ -5,18 +5,25 @@
 
 namespace switchyard::compare {
 
-std::string unlike_baseline(const RecordedComparison& recorded, Operation operation, const std::string& title,
-                            const std::string& host) {
+std::string unlike_baseline(const RecordedComparison& recorded, const RecordedComparison& now) {
     const auto& was = recorded.comparison;
+    const auto operation = now.comparison.operation;
     const auto base = base_index(was);
     if (base == was.arms.size()) return "holds no arm that ran to its end";
     if (was.operation != operation)
         return "is of the operation " + std::string(name(was.operation)) + ", this is " +
                std::string(name(operation));
-    if (recorded.title != title)
-        return "is of " + base::quoted(recorded.title) + "; this is " + base::quoted(title);
-    if (recorded.host != host)
-        return "was measured on " + base::quoted(recorded.host) + "; this is " + base::quoted(host);
+    if (recorded.title != now.title)
+        return "is of " + base::quoted(recorded.title) + "; this is " + base::quoted(now.title);
+    if (recorded.host != now.host)
+        return "was measured on " + base::quoted(recorded.host) + "; this is " + base::quoted(now.host);
+    for (const auto& [key, value] : now.shared_values) {
+        const auto before = recorded.shared_values.find(key);
+        if (before == recorded.shared_values.end())
+            return "says nothing of " + key + ": measure the baseline with this version";
+        if (before->second != value)
+            return "has " + key + ": " + base::quoted(before->second) + "; this has " + base::quoted(value);
+    }
     return "";
 }
 

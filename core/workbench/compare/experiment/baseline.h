@@ -10,10 +10,8 @@
 
 namespace switchyard::compare {
 
-// Why a recording says nothing about what is compared now, or "". `title` and `host` as in
-// RecordedComparison.
-std::string unlike_baseline(const RecordedComparison& recorded, Operation operation, const std::string& title,
-                            const std::string& host);
+// Why a recording says nothing about what is compared now, or "". `now`: as it would be recorded.
+std::string unlike_baseline(const RecordedComparison& recorded, const RecordedComparison& now);
 
 // The first arm of the recording that worked becomes the base, and all pairs are judged against it.
 void add_baseline(Comparison& comparison, const RecordedComparison& recorded, const std::string& file,

@@ -245,7 +245,8 @@ std::string sentence(const Comparison& comparison, const PairResult& pair) {
     const auto& arm = comparison.arms[pair.arm].spec.name;
     const std::string ratio = std::isfinite(pair.speedup.low)
                                   ? base::interval_text(pair.speedup) + " times as fast"
-                                  : base::digits(pair.speedup.median) + " times as fast, one block only";
+                                  : base::digits(pair.speedup.median) + " times as fast" +
+                                        (pair.blocks == 1 ? ", one block only" : "");
     const std::string p = p_text(comparison, pair);
     const std::string note = pair.note.empty() ? "" : "; " + pair.note;
     switch (pair.verdict) {

@@ -80,6 +80,10 @@ RecordedComparison comparison_of(const std::string& text, const std::string& fil
             read.comparison.arms.push_back(arm_of(arm, read.comparison.steps_per_block));
         read.title = base::text_of(json, "title");
         read.host = host_text(base::member(json, "host"));
+        const auto values = base::member(json, "shared_values");  // of a recording that was made before: none
+        if (!values.is_object() && !values.is_null())
+            throw base::InputError("\"shared_values\" is " + base::kind_of(values));
+        for (const auto& [key, value] : values.items()) read.shared_values[key] = base::shown(value);
         return read;
     } catch (const base::InputError& error) {
         throw base::InputError(file +

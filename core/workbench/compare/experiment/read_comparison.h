@@ -7,6 +7,7 @@
 // No LibTorch here.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,10 @@
 namespace switchyard::compare {
 
 struct RecordedComparison {
-    Comparison comparison;  // arms with their blocks, and pairs; no losses
-    std::string title;      // what model on what batches
-    std::string host;       // name of the machine and its processor
+    Comparison comparison;                             // arms with their blocks, and pairs; no losses
+    std::string title;                                 // what model on what batches
+    std::string host;                                  // name of the machine and its processor
+    std::map<std::string, std::string> shared_values;  // arm_list.h
 };
 
 // Of "host" in a comparison's JSON.

@@ -230,6 +230,9 @@ TEST_CASE("what cannot be meant is one message and code 2, before anything runs"
          "error: there is no bench layer: whole training steps are timed by `switchyard compare CONFIG "
          "--stacks A,B`\n"},
         {{"bench", "step"}, "error: there is no bench step: "},
+        {{"bench", "overhead", "--pass", "forward"},
+         "error: bench overhead takes no --pass: it runs the default"},
+        {{"bench", "overhead", "--sweep", "length=1,2"}, "error: bench overhead takes no --sweep"},
         {{"bench", "attention", "--set", "run.device=cuda"},
          "error: run.device: bench times on the CPU; expected cpu, got cuda\n"},
         {{"bench"}, "WHAT"},

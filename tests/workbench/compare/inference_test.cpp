@@ -247,6 +247,18 @@ TEST_CASE("an arm whose times leave out much of its turns is timed from outside"
     const auto result = benched({arm}, generating());
     CHECK(result.arms[0].results[0].by_coordinator);
     CHECK(result.arms[0].results[0].pass.ms.median == Approx(160.0));
+
+    // Whatever it says of its tokens, it is judged by its passes.
+    InferringArm base, quick = arm;
+    base.name = "base";
+    quick.name = "quick";
+    quick.token_ms = [](int) { return 0.001; };
+    const auto pair = benched({base, quick}, generating());
+    REQUIRE(pair.arms[1].results[0].by_coordinator);
+    CHECK_FALSE(pair.arms[1].results[0].next_token.known());
+    CHECK(std::isnan(pair.arms[1].results[0].decode_tokens_per_second));
+    CHECK(pair.pairs[0].speedup.median == Approx(pair.pairs[0].pass.median));
+    CHECK_FALSE(pair.pairs[0].decode);
 }
 
 TEST_CASE("what differs from start to start of an arm is no difference of the arms") {

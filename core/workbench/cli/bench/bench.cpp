@@ -117,8 +117,17 @@ int run_operators(const BenchOptions& options) {
 
 // In float32 unless told otherwise; attention causal and not.
 int run_overhead(const BenchOptions& options) {
-    if (!options.shapes.empty())
-        throw Failure("bench overhead takes no --shape: it runs the default shapes of all kinds");
+    const std::pair<const char*, bool> of_tables[] = {{"--shape", !options.shapes.empty()},
+                                                      {"--pass", !options.passes.empty()},
+                                                      {"--sweep", !options.sweep.empty()},
+                                                      {"--memory-budget", !options.memory_budget.empty()},
+                                                      {"--base", !options.base.empty()}};
+    for (const auto& [option, given] : of_tables) {
+        if (given)
+            throw Failure("bench overhead takes no " + std::string(option) +
+                          ": it runs the default shapes of all kinds, forward and backward, against "
+                          "LibTorch's own calls");
+    }
     bench::BenchRequest request;
     request.dtypes = options.dtypes.empty() ? std::vector<DType>{DType::float32}
                                             : read_bench_dtypes(options, Kind::attention);

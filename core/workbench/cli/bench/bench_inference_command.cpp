@@ -117,6 +117,12 @@ public:
             {job_, options.written, operation_, options.force,
              operation_ == compare::Operation::generate ? Purpose::generation : Purpose::inference, 1},
             host_);
+        for (const auto& arm : checked_.arms) {
+            if (arm.slowed > 0.0)
+                throw Failure("arm \"" + arm.name +
+                              "\": slowed is of the steps that `switchyard compare` times; bench inference "
+                              "slows no arm");
+        }
         if (options.uncached && operation_ != compare::Operation::generate)
             throw Failure("--uncached is of generation, and nothing is generated here");
         if (options.uncached) add_uncached(checked_);

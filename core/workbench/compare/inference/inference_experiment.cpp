@@ -104,8 +104,7 @@ private:
         prepare(settings_.reference_arm, round);
         for (std::size_t at = 0; at < arms_.size() && !arms_.stopped(); ++at) {
             if (at == settings_.reference_arm || !result_.arms[at].ok()) continue;
-            if (round == 0 && result_.arms[at].spec.external() &&
-                !result_.arms[settings_.reference_arm].ok())
+            if (round == 0 && result_.arms[at].spec.external() && !result_.arms[settings_.reference_arm].ok())
                 arms_.end(at, ArmStatus::failed,
                           "was not run: it loads weights and sequences of " +
                               result_.arms[settings_.reference_arm].spec.name + ", which failed");
@@ -140,6 +139,7 @@ private:
         for (std::size_t at = base + 1; at < arms_.size(); ++at) {
             auto& arm = result_.arms[at];
             if (!arm.ok() || !arm.spec.differs.empty()) continue;
+            if (!ready_[at] || !ready_[base]) continue;  // told to stop meanwhile
             if (settings_.drift && ready_[at]->first_step_written && ready_[base]->first_step_written)
                 arm.drift = settings_.drift(at, base);
             const bool bounded = !arm.reduced && !result_.arms[base].reduced && from && from->amplification;
@@ -190,9 +190,9 @@ private:
         const auto& plan = plans_[workload];
         const int end = plan.blocks * (round + 1) / rounds;
         for (int block = plan.blocks * round / rounds; block < end && arms_.going(); ++block) {
-            tell(where(workload) + "block " + std::to_string(block + 1) + " of " +
-                     std::to_string(plan.blocks),
-                 static_cast<double>(block) / plan.blocks, plan.block_ms * (plan.blocks - block));
+            tell(
+                where(workload) + "block " + std::to_string(block + 1) + " of " + std::to_string(plan.blocks),
+                static_cast<double>(block) / plan.blocks, plan.block_ms * (plan.blocks - block));
             run_block(workload, round);
         }
     }

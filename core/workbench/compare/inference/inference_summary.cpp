@@ -79,8 +79,10 @@ void summarise(WorkloadResult& result, const Workload& workload, const ArmOutcom
                const InferenceResult& all) {
     mark_outlier_blocks(result);
     result.pass = latency(result.pass_ms, of_blocks(result, pass_of), all.seed);
-    result.first_token = latency(result.prefill_ms, of_blocks(result, prefill_of), all.seed);
-    result.next_token = latency(result.token_ms, of_blocks(result, token_of), all.seed);
+    if (!result.by_coordinator) {  // else its times of tokens say as little as those of its passes
+        result.first_token = latency(result.prefill_ms, of_blocks(result, prefill_of), all.seed);
+        result.next_token = latency(result.token_ms, of_blocks(result, token_of), all.seed);
+    }
     if (result.pass.known()) fill_rates(result, workload, arm, all.peaks);
 }
 
@@ -109,13 +111,14 @@ bench::RatioEstimate compare_pair(const InferenceResult& all, InferencePair& pai
     const auto& theirs = all.arms[pair.base].results[pair.workload];
     const auto& ours = all.arms[pair.arm].results[pair.workload];
     const auto tokens = all.workloads[pair.workload].tokens;
-    const bool by_token = tokens > 1;
+    const bool from_outside = theirs.by_coordinator || ours.by_coordinator;
+    const bool by_token = tokens > 1 && !from_outside;
     const auto pick = [&](const InferenceBlock& block) { return judged_of(block, by_token); };
     const auto of_base = block_costs(theirs, pick), of_arm = block_costs(ours, pick);
     const auto made = estimate(of_base, of_arm);
     static_cast<JudgedSpeed&>(pair) = judged_alone(made, of_base, of_arm);
     pair.pass = by_token ? ratio(theirs, ours, pass_of).ratio : pair.speedup;
-    if (tokens > 0) pair.prefill = ratio(theirs, ours, prefill_of).ratio;
+    if (tokens > 0 && !from_outside) pair.prefill = ratio(theirs, ours, prefill_of).ratio;
     if (by_token) pair.decode = pair.speedup;
     return made;
 }

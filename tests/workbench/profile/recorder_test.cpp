@@ -106,6 +106,15 @@ TEST_CASE("pairs of an attention are those that its mask leaves in") {
     params.mask.key_lengths = at::tensor({2, 5}, at::kInt);
     CHECK(profile::visible_pairs(params, q, k) == 4 * (2 + 5));
 
+    AttentionParams prefixed;
+    prefixed.mask.kinds = {MaskKind::causal, MaskKind::prefix};
+    prefixed.mask.prefix_lengths = at::tensor({5, 0}, at::kInt);
+    CHECK(profile::visible_pairs(prefixed, q, k) == (5 + 5 + 5 + 6) + (3 + 4 + 5 + 6));
+    prefixed.mask.kinds = {MaskKind::causal, MaskKind::sliding_window, MaskKind::prefix};
+    prefixed.mask.window_left = 1;
+    prefixed.mask.prefix_lengths = at::tensor({2, 0}, at::kInt);
+    CHECK(profile::visible_pairs(prefixed, q, k) == (3 + 4 + 4 + 4) + (2 + 2 + 2 + 2));
+
     AttentionParams packed;
     packed.layout = Layout::packed;
     packed.mask.kinds = {MaskKind::causal};

@@ -109,6 +109,10 @@ TEST_CASE("5: a wrong gradient, a wrong backend, whatever was asked for") {
     const auto backend = pass_gate(measured(steady(300), steady(300), settings), rules_of(all));
     CHECK(backend.exit_code() == 5);
     CHECK_THAT(backend.findings[0].text, contains("its outputs are 1.0e-2 from the base's"));
+    settings.drift = [](std::size_t, std::size_t) { return Drift{0.0, INFINITY, 1e-7}; };
+    const auto shape = pass_gate(measured(steady(300), steady(300), settings), rules_of("drift"));
+    CHECK(shape.exit_code() == 5);
+    CHECK_THAT(shape.findings[0].text, contains("its outputs are of another shape than the base's"));
 }
 
 TEST_CASE("5, 4 and 0: final losses") {

@@ -76,6 +76,18 @@ TEST_CASE("data loaders alone are compared, by the samples and tokens that they 
     }
 }
 
+TEST_CASE("a loader that gives other tokens is WRONG, however many they are") {
+    const TinyJob job;
+    const auto outcome = run(compare_words(
+        job,
+        short_run({"--operation", "data", "--arm", "padded: data_loader.backend=batching/padded", "--arm",
+                   "fixed: data_loader.backend=batching/fixed data_loader.options.fixed.length=4",
+                   "--fail-on", "drift"})));
+    INFO(outcome.err << outcome.out);
+    CHECK(outcome.code == 5);
+    CHECK_THAT(outcome.out, contains("its outputs are of another shape than the base's"));
+}
+
 TEST_CASE("operations say what they cannot do, and where that is done") {
     const TinyJob job;
     const auto refused = [&](const Words& more, const Words& parts) {
@@ -84,6 +96,7 @@ TEST_CASE("operations say what they cannot do, and where that is done") {
     refused({"--operation", "generate"}, {"--operation", "`switchyard bench inference`"});
     refused({"--operation", "epochs"}, {"--operation", "epochs; expected step, epoch, forward or data"});
     refused({"--samples", "4"}, {"--samples is for passes, as those of --operation epoch"});
+    refused({"--steps", "30"}, {"--steps says how long --seeds", "--steps-per-block"});
     refused({"--operation", "epoch", "--seeds", "2"}, {"--seeds trains to the end", "--operation step"});
     refused({"--operation", "epoch", "--arm", "a:", "--arm", "cut: batch.max_length=4"},
             {"is not a fair comparison", "batch.max_length: 4"});

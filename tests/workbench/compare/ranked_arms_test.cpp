@@ -146,7 +146,9 @@ TEST_CASE("a rank of an arm that is killed ends its arm alone, and no rank outli
     if (!two_processors()) return skip("two ranks need two processors");
     const TinyJob job;
     const bool all = GENERATE(false, true);
-    Started started(compare_words(job, with(alike, {"--vary", "ranks=1,2", "--time", "600"})));
+    // The first rank may be waiting for the others to connect when one of them is killed.
+    Started started(compare_words(
+        job, with(alike, {"--vary", "ranks=1,2", "--time", "600", "--set", "distributed.timeout=10"})));
     std::vector<pid_t> ranks;
     REQUIRE(wait_until([&] {
         ranks = other_ranks_of(started.process());

@@ -1,9 +1,13 @@
 #include "core/workbench/compare/arms/first_step_file.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <stdexcept>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "core/workbench/bench/measure/relative_distance.h"
@@ -40,6 +44,22 @@ void write_first_step(const std::string& path, const config::Config& config,
     if (const auto error = model::write_safetensors(path, tensors, {})) throw std::runtime_error(*error);
 }
 
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+// What is not finite where the base is has no distance, and is as far from it as can be.
+double distance(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& bases) {
+    const double found = bench::relative_distance(values, bases);
+    const auto all_finite = [](const at::Tensor& base) { return at::isfinite(base).all().item<bool>(); };
+    return std::isnan(found) && bench::relative_distance(bases, bases) == 0.0 &&
+                   std::ranges::all_of(bases, all_finite)
+               ? infinite
+               : found;
+}
+
+}  // namespace
+
 Drift drift_between(const std::string& base, const std::string& arm) {
     const auto ours = model::SafetensorsFile::open(arm), theirs = model::SafetensorsFile::open(base);
     Drift drift;
@@ -47,17 +67,21 @@ Drift drift_between(const std::string& base, const std::string& arm) {
     std::vector<at::Tensor> values, bases;
     for (const auto& stored : theirs.file->tensors()) {
         const auto* const same = ours.file->find(stored.name);
-        if (same == nullptr || same->shape != stored.shape) continue;
+        if (same == nullptr) continue;
+        if (same->shape != stored.shape) {
+            (stored.name == "logits" ? drift.output : drift.gradient) = infinite;
+            continue;
+        }
         const auto value = model::view_stored(ours.file, *same),
                    exact = model::view_stored(theirs.file, stored);
         if (stored.name == "logits") {
-            drift.output = bench::relative_distance({value}, {exact});
+            drift.output = distance({value}, {exact});
         } else {
             values.push_back(value);
             bases.push_back(exact);
         }
     }
-    if (!values.empty()) drift.gradient = bench::relative_distance(values, bases);
+    if (!values.empty() && drift.gradient != infinite) drift.gradient = distance(values, bases);
     return drift;
 }
 

@@ -23,8 +23,9 @@ void write_first_step(const std::string& path, const config::Config& config,
                       const model::Parameters& parameters, const at::Tensor& logits,
                       const std::vector<at::Tensor>& gradients);
 
-// How far the file of an arm is from the base's, with the root of summed squares; NaN where the files do not
-// hold the same tensors. The loss is not in it.
+// How far the file of an arm is from the base's, with the root of summed squares: infinitely where a tensor
+// has another shape, or is not finite and the base's is; NaN where the files do not hold the same tensors.
+// The loss is not in it.
 Drift drift_between(const std::string& base, const std::string& arm);
 
 }  // namespace switchyard::compare

@@ -63,12 +63,14 @@ GateFinding judge_memory(const ArmResult& base, const ArmResult& arm, double all
     return finding;
 }
 
-GateFinding judge_drift(const PairResult& pair, const ArmResult& arm) {
+// Batches of the operation `data` have no loss: their tokens are all that there is.
+GateFinding judge_drift(const PairResult& pair, const ArmResult& arm, Operation operation) {
     GateFinding finding{"", "drift", GateOutcome::cannot_tell, ""};
     if (pair.verdict == bench::SpeedVerdict::wrong) {
         finding.outcome = GateOutcome::numerics;
         finding.text = pair.reason;
-    } else if (std::isnan(arm.drift.loss) || std::isnan(arm.allowed.loss)) {
+    } else if (operation == Operation::data ? std::isnan(arm.drift.output)
+                                            : std::isnan(arm.drift.loss) || std::isnan(arm.allowed.loss)) {
         finding.text = "how far its first step is from the base's is not known";
     } else {
         finding.outcome = GateOutcome::fine;
@@ -167,7 +169,7 @@ GateResult pass_gate(const Comparison& comparison, const GateRules& rules) {
             result.findings.push_back(std::move(finding));
         };
         const bool wrong = pair.verdict == bench::SpeedVerdict::wrong;
-        if (rules.drift || wrong) add(judge_drift(pair, arm));
+        if (rules.drift || wrong) add(judge_drift(pair, arm, comparison.operation));
         if (rules.slower && !wrong) add(judge_speed(pair, *rules.slower));  // else its speed means nothing
         if (rules.memory) add(judge_memory(base, arm, *rules.memory));
         if (rules.loss) add(judge_loss(pair, *rules.loss));

@@ -6,6 +6,7 @@
 #include "core/kernel/base/number_text.h"
 #include "core/kernel/base/printable.h"
 #include "core/workbench/bench/bench_report.h"
+#include "core/workbench/bench/measure/text_table.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/report/html_text.h"
 #include "core/workbench/report/junit.h"
@@ -126,7 +127,7 @@ std::string markdown(const Comparison& comparison, const GateResult& result, con
             std::to_string(comparison.rounds) +
             (comparison.rounds == 1 ? " round" : " rounds of new processes") + ", " +
             base::fixed(comparison.elapsed_ms / 1e3, 1) + " s";
-    return text + (command.empty() ? "" : "\n\n    " + plain(command)) + "\n";
+    return text + (command.empty() ? "" : "\n\n    " + base::printable(command)) + "\n";
 }
 
 std::string github_annotations(const GateResult& result) {

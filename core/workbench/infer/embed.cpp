@@ -5,7 +5,9 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/collate.h>
+#include "core/kernel/runtime/operations/move_batch.h"
 
 namespace switchyard::infer {
 namespace {
@@ -14,7 +16,7 @@ class Embedder {
 public:
     Embedder(const config::Config& config, const model::Model& model, const data::Tokenizer& tokenizer,
              const EmbedOptions& options)
-        : model_(model), options_(options) {
+        : model_(model), options_(options), device_(to_device_type(config.run.device)) {
         params_.max_length = config.batch.max_length;
         params_.pad_id = tokenizer.filling();
         params_.pad_multiple = config.batch.pad_multiple;
@@ -30,7 +32,8 @@ public:
             indices.push_back(static_cast<std::int64_t>(batch_samples.size()));
             batch_samples.push_back(samples[index]);
         }
-        const auto batch = reference::collate(batch_samples, indices, params_, true);
+        auto batch = reference::collate(batch_samples, indices, params_, true);
+        if (device_ != c10::DeviceType::CPU) runtime::move_batch(batch, device_);
         model::ForwardContext context;
         context.phase = Phase::eval;
         const auto hidden = model_.hidden(context, batch);
@@ -60,6 +63,7 @@ private:
 
     const model::Model& model_;
     EmbedOptions options_;
+    c10::DeviceType device_;
     LoaderParams params_;
 };
 

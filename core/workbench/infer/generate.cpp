@@ -19,12 +19,14 @@ namespace {
 
 bool answers(const config::Config& config) { return config.task.kind == config::TaskKind::seq2seq; }
 
-// Those that mean nothing in a text, and what the model has logits of beyond the tokenizer.
-Forbidden forbidden_of(const data::Tokenizer& tokenizer) {
+// Those that mean nothing in a text, unless they are to end it, and what the model has logits of beyond the
+// tokenizer.
+Forbidden forbidden_of(const data::Tokenizer& tokenizer, const Ids& stop_tokens) {
     const auto& special = tokenizer.specials();
     Forbidden forbidden{{}, tokenizer.size()};
     for (const auto id : {special.pad, special.bos, special.unk, special.mask}) {
-        if (id >= 0 && id != special.eos) forbidden.tokens.push_back(id);
+        const bool ends = id == special.eos || std::ranges::count(stop_tokens, id) > 0;
+        if (id >= 0 && !ends) forbidden.tokens.push_back(id);
     }
     return forbidden;
 }
@@ -186,7 +188,7 @@ Generator::Generator(const config::Config& config, const data::Tokenizer& tokeni
       rows_(rows),
       options_(std::move(options)),
       hooks_(std::move(hooks)),
-      chooser_(options_.sampling, forbidden_of(tokenizer)) {}
+      chooser_(options_.sampling, forbidden_of(tokenizer, options_.stop_tokens)) {}
 
 GenerationRequest Generator::request_of(const std::vector<std::string>& prompts) const {
     GenerationRequest request;

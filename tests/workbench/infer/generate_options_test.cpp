@@ -131,6 +131,19 @@ TEST_CASE("what is streamed is what is written otherwise, and stop texts and tok
     CHECK(told(job, "run", json)["samples"][0]["ended"] == true);
 }
 
+TEST_CASE("a token that never comes otherwise ends a text where it is asked to") {
+    const LanguageJob job;
+    job.trained("gpt", "run", {"train.steps=1"});
+    for (const std::string id : {"#0", "#1", "#3", "#4"}) {  // padding, beginning, unknown, mask
+        INFO(id);
+        const auto json =
+            told(job, "run", {"--temperature", "1000", "--num-return", "40", "--stop-token", id});
+        int stopped = 0;
+        for (const auto& sample : json["samples"]) stopped += sample["end"] == "stop" ? 1 : 0;
+        CHECK(stopped > 0);
+    }
+}
+
 TEST_CASE("a cache changes nothing but the time") {
     const LanguageJob job;
     for (const std::string name : {"gpt", "t5"}) {

@@ -144,6 +144,16 @@ TEST_CASE("a token that never comes otherwise ends a text where it is asked to")
     }
 }
 
+TEST_CASE("a draft may have been trained on texts of a least length") {
+    const LanguageJob job;
+    job.trained("t5", "large", {"train.steps=2"});
+    job.trained("t5", "small", {"train.steps=1", "batch.min_length=4"});
+    const Words asked{"--prompt", "dog", "--temperature", "0", "--max-tokens", "4"};
+    auto with = asked;
+    with.insert(with.end(), {"--draft", job.file("small")});
+    CHECK(job.written("large", with) == job.written("large", asked));
+}
+
 TEST_CASE("a cache changes nothing but the time") {
     const LanguageJob job;
     for (const std::string name : {"gpt", "t5"}) {

@@ -21,6 +21,7 @@ JobOptions job_of_draft(const NamedRun& run, const config::Config& large, bool t
     const auto imply = [&](const std::string& key, const std::string& value) {
         job.implied.push_back({"--draft", key + "=" + value});
     };
+    imply("batch.min_length", "1");  // a text grows from one token
     imply("runtime.threads", std::to_string(large.runtime.threads));
     imply("runtime.allocator", config::toml_string(switchyard::name(large.runtime.allocator)));
     imply("run.device", config::toml_string(switchyard::name(large.run.device)));

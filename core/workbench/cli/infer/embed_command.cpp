@@ -147,9 +147,9 @@ int embed(EmbedCommand options) {
     const bool from_files = !options.files.names.empty();
     const auto run = find_run(options.run);
     std::cerr << run.note;
-    const auto planned =
-        plan_job(run.is_run ? job_of_run(run, options.job) : job_of_encoder(run.folder, options.job),
-                 {.purpose = Purpose::inference});
+    auto job = run.is_run ? job_of_run(run, options.job) : job_of_encoder(run.folder, options.job);
+    job.implied.push_back({"embed", "batch.min_length=1"});  // whatever the run was trained on
+    const auto planned = plan_job(job, {.purpose = Purpose::inference});
     const auto& config = planned->config;
     if (const auto problem = infer::embed_problem(config); !problem.empty()) throw Failure(problem);
     if (!from_files && options.texts.empty()) options.texts = text_lines();

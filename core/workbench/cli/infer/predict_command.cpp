@@ -136,7 +136,9 @@ int predict(PredictOptions options) {
     const bool from_files = !options.files.names.empty();
     const auto run = find_run(options.run);
     std::cerr << run.note;
-    const auto planned = plan_job(job_of_run(run, options.job), {.purpose = Purpose::inference});
+    auto job = job_of_run(run, options.job);
+    job.implied.push_back({"predict", "batch.min_length=1"});  // whatever the run was trained on
+    const auto planned = plan_job(job, {.purpose = Purpose::inference});
     const auto& config = planned->config;
     if (config.task.predicts_tokens()) {
         throw Failure(options.run + ": was trained for " + std::string(name(config.task.kind)) +

@@ -1,5 +1,6 @@
 // `switchyard predict RUN --from FILE`: what it says of each row must be what it says of the same text as an
 // argument, in the order of the rows, whatever the file is and whatever stands between them.
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -221,6 +222,17 @@ TEST_CASE("words are labelled row by row") {
     const auto file = job.write("given.tsv", "id\tsentence\n1\tthe lovely film\n2\ta dull plot\n");
     const auto lines = told_of_files({job.run_folder("run"), "--from", file, "--text-column", "sentence"});
     CHECK(without_place(lines) == as_arguments(job.run_folder("run"), {"the lovely film", "a dull plot"}));
+}
+
+TEST_CASE("texts may be shorter than those that a run was trained on") {
+    const TinyJob job;
+    REQUIRE(job.trained("run", {"train.steps=1", "batch.min_length=8"}).code == 0);
+    for (const std::string command : {"predict", "embed"}) {
+        const auto outcome = run({command, job.run_folder("run"), "film", "a dull plot"});
+        INFO(outcome.err);
+        CHECK(outcome.code == 0);
+        CHECK(std::ranges::count(outcome.out, '\n') >= 2);
+    }
 }
 
 TEST_CASE("what cannot be read is told before anything is predicted") {

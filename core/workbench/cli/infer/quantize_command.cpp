@@ -195,11 +195,11 @@ JobOptions job_of(const QuantizeOptions& options, const NamedRun& run) {
     return job;
 }
 
-// Of a regression that a run left.
+// Of a regression; empty: there is none.
 std::string label_scale_of(const NamedRun& run) {
     const auto file = train::RunDirectory(run.folder).label_scale();
     std::error_code ignored;
-    return run.is_run && fs::exists(file, ignored) ? file : "";
+    return fs::exists(file, ignored) ? file : "";
 }
 
 ordered_json layers_json(const Errors& errors, const Calibrated& inputs,

@@ -64,6 +64,8 @@ TEST_CASE("options of generate that do not go together are refused, with what to
         {{"--stop-token", "#13"},
          "'#13' is no token of this model; expected the text of one, or its number from #0 to #12"},
         {{"--stop", ""}, "--stop: expected a value"},
+        {{"--prompts", job.file("few.smi"), "--format", "csv"}, "--format requires --from"},
+        {{"--text-column", "text"}, "--text-column requires --from"},
         {{"--prompt", "@" + job.file("none.txt")}, "none.txt; for a text that begins with @, write @@"},
         {{"--min-p", "2"}, "--min-p: expected a number from 0 to 1"},
         {{"--repetition-penalty", "0"}, "--repetition-penalty: expected a number from 0.01 to 100"},

@@ -48,16 +48,19 @@ CLI::Option* add_text_files(CLI::App& command, TextFiles& files, bool pairs) {
                     "what FILE is, whatever its name; without it the standard input is text, a text a line")
         ->check(CLI::IsMember(
             std::vector<std::string>(names<data::RowFormat>.begin(), names<data::RowFormat>.end())))
-        ->type_name("FORMAT");
+        ->type_name("FORMAT")
+        ->needs(from);
     command
         .add_option("--text-column", files.text_column,
                     "column of the text in FILE, by name or number (#0); otherwise data.text_column")
-        ->type_name("COLUMN");
+        ->type_name("COLUMN")
+        ->needs(from);
     if (pairs) {
         command
             .add_option("--pair-column", files.pair_column,
                         "column of a pair's second text in FILE; otherwise data.pair_column")
-            ->type_name("COLUMN");
+            ->type_name("COLUMN")
+            ->needs(from);
     }
     return from;
 }

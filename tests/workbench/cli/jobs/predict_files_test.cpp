@@ -259,6 +259,9 @@ TEST_CASE("what cannot be read is told before anything is predicted") {
     refused({"--from", job.write("header.tsv", "text\n"), "--jsonl", "-"},
             "header.tsv: error: has no row; expected a text a row");
     refused({"a film", "--from", good}, "excludes");
+    refused({"a film", "--format", "csv"}, "--format requires --from");
+    refused({"a film", "--text-column", "text"}, "--text-column requires --from");
+    refused({"a film", "--pair-column", "other"}, "--pair-column requires --from");
     refused({"--from", good, "--json", "-", "--jsonl", output}, "excludes");
     refused({"--from", good, "--format", "xml"}, "--format: xml not in {text,tsv,csv,jsonl,tab,parquet}");
     refused({"--from", "-", "--format", "parquet"}, "Parquet is not read from the standard input");

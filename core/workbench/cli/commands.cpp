@@ -87,7 +87,7 @@ std::vector<Command> all_commands() {
           "switchyard quantize runs/wikitext@best --method weight-int4 --group 32 --skip '*.attention.out' "
           "--out "
           "runs/wikitext-int4",
-          "switchyard quantize downloaded/sentiment --method dynamic --calibrate test.tsv --max-drop 0.005 "
+          "switchyard quantize downloaded/sentiment --method dynamic --eval test.tsv --max-drop 0.005 "
           "--out runs/sentiment-int8"}},
         {"merge",
          "add an adapter of low rank to the model that it belongs to",

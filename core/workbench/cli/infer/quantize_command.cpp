@@ -66,25 +66,44 @@ config::QuantizationConfig quantization_of(const QuantizeOptions& options) {
     return how;
 }
 
+// Throws Failure for options that would change nothing.
+void check_together(const CLI::App& command, const QuantizeOptions& options) {
+    for (const char* option : {"--range", "--percentile", "--samples"}) {
+        if (options.method != "static" && command.count(option) > 0)
+            throw Failure(std::string(option) +
+                          ": error: says how --method static calibrates, and --method " + options.method +
+                          " does not; expected --method static, or no " + option);
+    }
+    if (options.rule != "percentile" && command.count("--percentile") > 0)
+        throw Failure("--percentile: error: is of --range percentile, and --range is " + options.rule +
+                      "; expected --range percentile, or no --percentile");
+}
+
 // What a model is calibrated and evaluated on; nullptr: nothing.
 struct QuantizeData {
     std::shared_ptr<const SampleSource> calibration, evaluation;
 };
 
-QuantizeData read_data(const QuantizeOptions& options, LoadedModel& model) {
+QuantizeData read_data(const QuantizeOptions& options, bool calibrates, LoadedModel& model) {
     auto& session = model.session();
     QuantizeData data;
-    if (!options.calibrate.empty()) data.calibration = model.read_files(options.calibrate);
-    if (!options.eval.empty()) {
-        data.evaluation = model.read_files(options.eval);
-    } else if (session.config().data.given()) {
+    const bool calibrates_on_own = calibrates && options.calibrate.empty();
+    if (session.config().data.given() && (options.eval.empty() || calibrates_on_own)) {
         session.load_data();
-        data.evaluation = session.data().eval;
-        if (data.calibration == nullptr) data.calibration = session.data().train;
+        if (calibrates_on_own) data.calibration = session.data().train;
+        if (options.eval.empty()) data.evaluation = session.data().eval;
     }
+    if (!options.eval.empty()) data.evaluation = model.read_files(options.eval);
     const auto is_empty = [](const auto& samples) { return samples == nullptr || samples->size() == 0; };
-    if (is_empty(data.calibration)) data.calibration = nullptr;
     if (is_empty(data.evaluation)) data.evaluation = nullptr;
+    if (!options.calibrate.empty()) {
+        if (!calibrates && data.evaluation != nullptr)
+            throw Failure("--calibrate: error: --method " + options.method +
+                          " does not calibrate, and there are other data to evaluate on; expected --eval "
+                          "with these files, or no --calibrate");
+        data.calibration = model.read_files(options.calibrate);
+    }
+    if (is_empty(data.calibration)) data.calibration = nullptr;
     if (data.evaluation == nullptr && !options.calibrate.empty()) {
         std::cerr << "evaluated on the files of --calibrate; name others with --eval\n";
         data.evaluation = data.calibration;
@@ -230,11 +249,12 @@ int quantize(const QuantizeOptions& options) {
     check_model(options, run, session);
     const auto layers = quantize::quantizable_layers(session.linears());
     check_skip(how.skip, session, layers);
-    const auto data = read_data(options, original);
+    const bool calibrates = how.inputs() == InputQuantization::fixed;
+    const auto data = read_data(options, calibrates, original);
     if (options.max_drop && data.evaluation == nullptr)
         throw Failure("--max-drop: error: there is no data to evaluate on; name files with --eval");
     Calibrated inputs;
-    if (how.inputs() == InputQuantization::fixed) inputs = calibrated(options, original, data);
+    if (calibrates) inputs = calibrated(options, original, data);
     std::optional<train::EvalResult> before;
     if (data.evaluation != nullptr) {
         quantize::LayerInputs seen(rows_of_layer, false);
@@ -327,7 +347,10 @@ Action setup_quantize(CLI::App& command) {
     command.add_option("--out", options->out, "folder to make")->required()->type_name("DIR");
     add_overrides(command, options->job, "set one value of the configuration");
     add_json(command, options->json);
-    return [options] { return quantize(*options); };
+    return [options, &command] {
+        check_together(command, *options);
+        return quantize(*options);
+    };
 }
 
 }  // namespace switchyard::cli

@@ -78,14 +78,15 @@ TEST_CASE("static scales come from the data that is named, and a wider range cut
     const auto scales = [&](const std::string& out, const Words& more) {
         std::map<std::string, double> found;
         const auto told = quantized("static", out, more);
-        for (const auto& layer : told["layers"])
-            found[layer["name"]] = layer["input_scale"].get<double>();
+        for (const auto& layer : told["layers"]) found[layer["name"]] = layer["input_scale"].get<double>();
         return found;
     };
     const auto whole = new_folder("minmax"), part = new_folder("percentile"), least = new_folder("entropy");
     const auto widest = scales(whole, {"--calibrate", rows, "--range", "minmax"});
     const auto narrow = scales(part, {"--calibrate", rows, "--range", "percentile", "--percentile", "90"});
     const auto entropy = scales(least, {"--range", "entropy"});
+    // Files to evaluate on do not change what is calibrated on: the run's own training data.
+    CHECK(scales(new_folder("beside"), {"--range", "entropy", "--eval", rows}) == entropy);
     CHECK(widest.size() == 2 * 6 + 2);
     for (const auto& [layer, scale] : widest) {
         INFO(layer);
@@ -107,6 +108,58 @@ TEST_CASE("static scales come from the data that is named, and a wider range cut
         CHECK(good(answers) == Approx(good(dynamic)).margin(0.05));
     }
     CHECK(predicted(part) != answers);
+}
+
+TEST_CASE("the model folder of a regression is quantized with its scale") {
+    const TinyJob job;
+    std::string rows = "text\tprice\n";
+    for (int i = 0; i < 40; ++i)
+        rows += std::string("the film is ") + (i % 2 == 0 ? "lovely" : "dull") + "\t" +
+                std::to_string(1000 + i) + "\n";
+    REQUIRE(job.trained("run", {"task.kind=regression", "task.labels=[]", "data.label_column=price",
+                                "data.train=[\"" + job.write("prices.tsv", rows) + "\"]"})
+                .code == 0);
+    const auto model = job.run_folder("run") + "/model", out = new_folder("regression");
+    const auto outcome = run({"quantize", model, "--method", "dynamic", "--out", out});
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    const auto predictions = predicted(out);
+    CHECK(predictions == predicted(model, {"--set", "linear.backend=int8/dynamic"}));
+    CHECK(predictions[0]["values"]["price"].get<double>() > 900.0);
+}
+
+TEST_CASE("options of quantize that would change nothing are refused") {
+    struct Case {
+        std::string method;
+        Words words;
+        std::string expected;
+    };
+    const auto rows = trained_job().file("rows.tsv");
+    const std::vector<Case> cases{
+        {"dynamic",
+         {"--range", "minmax"},
+         "--range: error: says how --method static calibrates, and --method dynamic does not; expected "
+         "--method static, or no --range"},
+        {"weight-int8", {"--percentile", "99"}, "--percentile: error: says how --method static calibrates"},
+        {"weight-int4", {"--samples", "8"}, "--samples: error: says how --method static calibrates"},
+        {"static",
+         {"--range", "entropy", "--percentile", "99"},
+         "--percentile: error: is of --range percentile, and --range is entropy"},
+        {"dynamic",
+         {"--calibrate", rows, "--eval", rows},
+         "--calibrate: error: --method dynamic does not calibrate, and there are other data to evaluate on"},
+        {"dynamic", {"--calibrate", rows}, "--calibrate: error: --method dynamic does not calibrate"},
+    };
+    for (const auto& [method, more, expected] : cases) {
+        const auto out = new_folder("unused");
+        check_refused(run(with({"quantize", trained_run(), "--method", method, "--out", out}, more)),
+                      {expected});
+        CHECK_FALSE(fs::exists(out));
+    }
+    // Where nothing else is there to evaluate on, these files are.
+    const auto told = run_json({"quantize", trained_run() + "/model", "--method", "dynamic", "--calibrate",
+                                rows, "--out", new_folder("evaluated")});
+    CHECK(told["before"]["samples"] == 60);
 }
 
 TEST_CASE("layers that are named stay floats, and so do those that cost too much") {

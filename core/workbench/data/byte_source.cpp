@@ -15,6 +15,7 @@
 #include <boost/iostreams/filtering_stream.hpp>
 #include <boost/iostreams/read.hpp>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "core/kernel/base/descriptor_buffer.h"
@@ -81,13 +82,44 @@ private:
     std::unique_ptr<std::istream> file_;
 };
 
-class StandardInput : public std::istream {
+class DescriptorStream : public std::istream {
 public:
-    StandardInput() : std::istream(nullptr), buffer_(STDIN_FILENO) { rdbuf(&buffer_); }
+    // `closes`: it is this stream's own.
+    DescriptorStream(int descriptor, bool closes, const std::function<bool()>& interrupted)
+        : std::istream(nullptr), descriptor_(closes ? descriptor : -1), buffer_(descriptor, interrupted) {
+        rdbuf(&buffer_);
+    }
+    ~DescriptorStream() override {
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+    DescriptorStream(const DescriptorStream&) = delete;
+    DescriptorStream& operator=(const DescriptorStream&) = delete;
 
 private:
+    int descriptor_;
     base::DescriptorBuffer buffer_;
 };
+
+// By errno.
+std::string cannot_be_opened(const std::string& path) {
+    return path + ": cannot be opened: " + std::strerror(errno);
+}
+
+// What may have to be waited for is opened without waiting: its first bytes are waited for instead.
+ByteSource opened(const std::string& path, const std::function<bool()>& interrupted) {
+    std::error_code ignored;
+    const auto type = std::filesystem::status(path, ignored).type();
+    const bool waits =
+        type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character;
+    if (interrupted && waits) {
+        const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        if (descriptor >= 0) return {std::make_unique<DescriptorStream>(descriptor, true, interrupted), ""};
+        return {nullptr, cannot_be_opened(path)};
+    }
+    auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
+    if (!*file) return {nullptr, cannot_be_opened(path)};
+    return {std::move(file), ""};
+}
 
 // What comes out of a file of that many bytes, whatever it is packed in.
 ByteSource unpacked(std::unique_ptr<std::istream> file, const std::string& path, std::uintmax_t size) {
@@ -121,18 +153,18 @@ Packing packing_of(std::string_view start) {
     return Packing::none;
 }
 
-ByteSource open_bytes(const std::string& path) {
+ByteSource open_bytes(const std::string& path, const std::function<bool()>& interrupted) {
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored))
         return {nullptr, path + ": is a folder; expected a file"};
-    auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
-    if (!*file) return {nullptr, path + ": cannot be opened: " + std::strerror(errno)};
+    auto file = opened(path, interrupted);
+    if (!file.stream) return file;
     const auto size = std::filesystem::file_size(path, ignored);
-    return unpacked(std::move(file), path, ignored ? 0 : size);
+    return unpacked(std::move(file.stream), path, ignored ? 0 : size);
 }
 
-ByteSource standard_input_bytes(const std::string& name) {
-    return unpacked(std::make_unique<StandardInput>(), name, 0);
+ByteSource standard_input_bytes(const std::string& name, const std::function<bool()>& interrupted) {
+    return unpacked(std::make_unique<DescriptorStream>(STDIN_FILENO, false, interrupted), name, 0);
 }
 
 std::string read_failure(const std::ios_base::failure& failure) {

@@ -2,6 +2,7 @@
 // bytes and not by its name.
 #pragma once
 
+#include <functional>
 #include <istream>
 #include <memory>
 #include <string>
@@ -25,9 +26,11 @@ enum class Packing { none, gzip, bzip2, zstd };
 Packing packing_of(std::string_view start);
 
 // What is unpacked is not looked at again: a packed file within a packed file comes out packed.
-ByteSource open_bytes(const std::string& path);
+// `interrupted`: whether to wait no longer for the writer of a FIFO, or for more of what it writes; the rest
+// is then as if it were not there. It is looked at several times a second.
+ByteSource open_bytes(const std::string& path, const std::function<bool()>& interrupted = {});
 // The standard input, which is read from where it stands, and packed or not likewise. `name`: what messages
 // call it.
-ByteSource standard_input_bytes(const std::string& name);
+ByteSource standard_input_bytes(const std::string& name, const std::function<bool()>& interrupted = {});
 
 }  // namespace switchyard::data

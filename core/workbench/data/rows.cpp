@@ -335,7 +335,8 @@ namespace {
 template <class Result>
 Result read_file(const RowRequest& request, Result (Reader::*read)()) {
     Result result;
-    auto source = request.standard_input ? standard_input_bytes(request.path) : open_bytes(request.path);
+    auto source = request.standard_input ? standard_input_bytes(request.path, request.interrupted)
+                                         : open_bytes(request.path, request.interrupted);
     if (!source.stream) {
         result.error = std::move(source.error);
         return result;

@@ -59,6 +59,8 @@ struct RowRequest {
     std::function<bool(Row&)> on_row;
     // Rows come from there, and `path` is what messages call it; no Parquet.
     bool standard_input = false;
+    // Of open_bytes; what it cuts off may be half a row.
+    std::function<bool()> interrupted = {};
 };
 
 RowsRead read_rows(const RowRequest& request);

@@ -54,6 +54,20 @@ TEST_CASE("four bytes that came one by one can be put back, and the end as well"
     CHECK(rest == "bcde");
 }
 
+TEST_CASE("what is interrupted waits for nothing more and has what came before") {
+    BytePipe pipe;
+    int looks = 0;
+    base::DescriptorBuffer buffer(pipe.output(), [&] { return ++looks > 3; });
+    pipe.write("ab");
+    CHECK(buffer.sbumpc() == 'a');
+    CHECK(buffer.sbumpc() == 'b');
+    CHECK(looks == 1);
+    CHECK(buffer.sgetc() == EOF);
+    CHECK(looks == 4);
+    pipe.write("c");
+    CHECK(buffer.sgetc() == EOF);
+}
+
 TEST_CASE("all bytes of a file come, in order, and what is no file to read is an error") {
     std::string text;
     for (int i = 0; i < 40000; ++i) text += std::to_string(i) + "\n";

@@ -3,7 +3,12 @@
 #include "language_job.h"
 
 #include <cmath>
+#include <csignal>
 #include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <switchyard_test.h>
 
@@ -137,4 +142,25 @@ TEST_CASE("what cannot be embedded is refused, and long texts are told") {
     const auto outcome = run({"embed", job.file("bert"), many, "film"});
     CHECK(outcome.code == 0);
     CHECK_THAT(outcome.err, contains("warning: 1 of 2 texts longer than 32 tokens"));
+}
+
+TEST_CASE("a signal ends embed while it waits for more rows, and nothing is written") {
+    const LanguageJob job;
+    job.trained("bert", "bert", {"train.steps=1"});
+    const auto pipe = job.file("pipe.txt"), output = job.file("all.npy");
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    std::string many;
+    for (int i = 0; i < 200; ++i) many += "a film\n";
+    Started started({"embed", job.file("bert"), "--from", pipe, "--out", output});
+    const int writer = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);  // stays open: more could come
+    REQUIRE(writer >= 0);
+    REQUIRE(::write(writer, many.data(), many.size()) == static_cast<ssize_t>(many.size()));
+    REQUIRE(
+        wait_until([&] { return started.ended() || started.errors().find("embed ") != std::string::npos; }));
+    started.send(SIGTERM);
+    const auto outcome = started.wait();
+    ::close(writer);
+    CHECK(outcome.code == 143);
+    CHECK_THAT(outcome.err, contains("stopped after ") && contains(output + " is as it was\n"));
+    CHECK_FALSE(fs::exists(output));
 }

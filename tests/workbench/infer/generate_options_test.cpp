@@ -2,7 +2,13 @@
 #include "json_schema.h"
 #include "language_job.h"
 
+#include <algorithm>
 #include <csignal>
+#include <sstream>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <switchyard_test.h>
 
@@ -22,6 +28,21 @@ nlohmann::json told(const LanguageJob& job, const std::string& run_name, const W
     auto json = run_json(words, 0);
     CHECK(JsonSchema(source_dir() / "docs/schema/generate.json").faults(json) == Words{});
     return json;
+}
+
+// Something is written aside, until all is.
+bool has_written(const fs::path& folder) {
+    return std::ranges::any_of(fs::directory_iterator(folder), [](const auto& entry) {
+        return entry.path().filename().string().starts_with(".writing-") && entry.file_size() > 0;
+    });
+}
+
+std::size_t count_lines(const std::string& file) {
+    std::istringstream lines(bytes_of(file));
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count)
+        CHECK(nlohmann::json::parse(line).contains("text"));
+    return count;
 }
 
 }  // namespace
@@ -242,22 +263,39 @@ TEST_CASE("Ctrl-C ends generate cleanly and keeps what was written") {
     job.trained("gpt", "run", {"train.steps=1"});
     const auto output = job.file("out.jsonl");
     Started process({"generate", job.file("run"), "--num-return", "1000000", "--jsonl", output});
-    const auto writes = [&] {  // aside, until all is written
-        for (const auto& entry : fs::directory_iterator(job.file("")))
-            if (entry.path().filename().string().starts_with(".writing-") && entry.file_size() > 0)
-                return true;
-        return process.ended();
-    };
-    REQUIRE(wait_until(writes));
+    REQUIRE(wait_until([&] { return process.ended() || has_written(job.file("")); }));
     process.send(SIGINT);
     const auto outcome = process.wait();
     INFO(outcome.err);
     CHECK(outcome.code == 130);
     CHECK_THAT(outcome.err, contains("stopped: not all was generated") && contains("prefill: "));
-    std::istringstream lines(bytes_of(output));
-    std::size_t count = 0;
-    for (std::string line; std::getline(lines, line); ++count)
-        CHECK(nlohmann::json::parse(line).contains("text"));
+    const auto count = count_lines(output);
     CHECK(count > 0);
     CHECK(count < 1000000);
+}
+
+TEST_CASE("a signal ends generate while it waits for more prompts, and what was written stays") {
+    const LanguageJob job;
+    job.trained("gpt", "run", {"train.steps=1"});
+    const auto pipe = job.file("pipe.smi"), output = job.file("out.jsonl");
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    for (const std::string& source : {pipe, std::string("-")}) {
+        INFO(source);
+        RunOptions options;
+        if (source == "-") options.input = pipe;
+        Started process({"generate", job.file("run"), "--prompts", source, "--jsonl", output}, options);
+        const int writer = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);  // stays open: more could come
+        REQUIRE(writer >= 0);
+        const std::string prompts = "C\nCC\nCCC\n";  // more than fill one batch, and fewer than two
+        REQUIRE(::write(writer, prompts.data(), prompts.size()) == static_cast<ssize_t>(prompts.size()));
+        REQUIRE(wait_until([&] { return process.ended() || has_written(job.file("")); }));
+        process.send(SIGTERM);
+        const auto outcome = process.wait();
+        ::close(writer);
+        INFO(outcome.err);
+        CHECK(outcome.code == 143);
+        CHECK_THAT(outcome.err, contains("stopped after 2 prompts, whose texts are written\n"));
+        CHECK(count_lines(output) == 2);
+        fs::remove(output);
+    }
 }

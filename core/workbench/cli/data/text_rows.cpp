@@ -135,25 +135,28 @@ std::vector<std::string> TextRows::columns_of(const File& file) const {
     return file.format == data::RowFormat::text ? std::vector<std::string>{"text"} : columns_;
 }
 
-void TextRows::read(std::size_t rows, const Problem& problem, const Take& take) {
+void TextRows::read(std::size_t rows, const Problem& problem, const Take& take,
+                    const Interrupted& interrupted) {
     batch_rows_ = rows;
     take_ = take;
+    interrupted_ = interrupted;
     begin_ = std::chrono::steady_clock::now();
-    bool more = true;
     for (const auto& file : files_) {
         auto request = request_of(file);
-        request.on_row = [&](data::Row& row) { return more = add(file, row, problem); };
+        request.interrupted = interrupted;
+        request.on_row = [&](data::Row& row) { return !interrupted() && add(file, row, problem); };
         request.on_problem = [&](const data::RowProblem& fault) {
+            if (interrupted()) return false;
             pass_over(file, {fault.line, fault.column}, "the row " + fault.message);
             return true;
         };
         const auto read = data::read_rows(request);
+        if (interrupted()) break;  // what is wrong with the rest may come of that
         if (!read.error.empty()) throw Failure(read.error);
-        if (!more) break;
     }
-    more = more && hand_on();
+    const bool all = !interrupted() && hand_on();
     progress_.finish();
-    if (more && taken_ + passed_over_ == 0)
+    if (all && taken_ + passed_over_ == 0)
         throw Failure(files_.front().shown() + ": error: has no row; expected a text a row");
 }
 
@@ -202,12 +205,12 @@ void TextRows::pass_over(const File& file, const data::RowPlace& place, const st
 
 bool TextRows::hand_on() {
     if (batch_.empty()) return true;
-    const bool more = take_(batch_);
+    take_(batch_);
     taken_ += static_cast<std::int64_t>(batch_.size());
     batch_.clear();
     batch_bytes_ = 0;
     show_progress();
-    return more;
+    return !interrupted_();
 }
 
 void TextRows::show_progress() {

@@ -44,11 +44,12 @@ public:
 
     // Why a text cannot be used; empty: it can.
     using Problem = std::function<std::string(const std::string& text)>;
-    // Return false to stop reading.
-    using Take = std::function<bool(const std::vector<TextRow>& rows)>;
-    // Calls `take` with at most `rows` rows at a time, in their order. Throws Failure where there is none at
-    // all.
-    void read(std::size_t rows, const Problem& problem, const Take& take);
+    using Take = std::function<void(const std::vector<TextRow>& rows)>;
+    using Interrupted = std::function<bool()>;
+    // Calls `take` with at most `rows` rows at a time, in their order, until `interrupted` holds, which is
+    // looked at for each row, and while a row or the writer of a FIFO is waited for. Throws Failure where
+    // there is none at all.
+    void read(std::size_t rows, const Problem& problem, const Take& take, const Interrupted& interrupted);
 
     // Says after how many rows reading was stopped, and that `output` is as it was; returns `code`.
     int stopped(const std::string& output, int code) const;
@@ -86,6 +87,7 @@ private:
     std::vector<TextRow> batch_;
     std::size_t batch_bytes_ = 0, batch_rows_ = 1;
     Take take_;
+    Interrupted interrupted_;
 };
 
 }  // namespace switchyard::cli

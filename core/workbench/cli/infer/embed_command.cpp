@@ -128,12 +128,12 @@ int embed_rows(const EmbedCommand& options, TextRows& rows, std::int64_t batch, 
         std::vector<std::string> texts;
         for (const auto& row : some) texts.push_back(row.given.text);
         embeddings.add(texts, &some);
-        return !stop;
     };
     constexpr std::size_t model_batches = 32;  // enough of them to be made of texts of like length
     rows.read(
         model_batches * static_cast<std::size_t>(batch),
-        [&](const std::string& text) { return embeddings.problem(text); }, take);
+        [&](const std::string& text) { return embeddings.problem(text); }, take,
+        [&] { return static_cast<bool>(stop); });
     if (stop) return rows.stopped(options.out.empty() ? options.lines.path : options.out, stop.exit_code());
     embeddings.finish();
     rows.require_all_used();

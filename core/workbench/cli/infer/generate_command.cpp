@@ -99,8 +99,8 @@ public:
                 std::vector<std::string> prompts;
                 for (const auto& row : batch) prompts.push_back(row.given.text);
                 written += write(prompts, &batch);
-                return !stop_;
-            });
+            },
+            [&] { return static_cast<bool>(stop_); });
         finish();
         if (stop_) {
             std::cerr << "stopped after " + counted(written, "prompt") + ", whose texts are written\n";

@@ -117,12 +117,12 @@ int predict_rows(const PredictOptions& options, TextRows& rows, bool pairs, Pred
         }
         lines.flush();
         if (!std::cout.flush()) throw Failure("cannot write to the standard output", Exit::run_failed);
-        return !stop;
     };
     constexpr std::size_t model_batches = 32;  // enough of them to be made of texts of like length
     const auto most = model_batches * static_cast<std::size_t>(predictions.batch_size());
     rows.read(
-        most, [&](const std::string& text) { return predictions.problem(text); }, take);
+        most, [&](const std::string& text) { return predictions.problem(text); }, take,
+        [&] { return static_cast<bool>(stop); });
     if (stop) return rows.stopped(options.lines.path, stop.exit_code());
     predictions.warn();
     lines.finish();

@@ -285,25 +285,43 @@ TEST_CASE("the output is replaced when all is written, and not before") {
     CHECK(bytes_of(output) == "old\n");
     CHECK_FALSE(has_unfinished(job.file("")));
 
-    // So are those before a Ctrl-C, which is sent while the command waits for more rows.
-    const auto pipe = job.file("pipe.tsv");
-    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-    Started started({"predict", run_folder, "--from", pipe, "--jsonl", output});
-    const int writer = ::open(pipe.c_str(), O_WRONLY);
-    REQUIRE(writer >= 0);
-    const auto some = rows.substr(0, 4000);
-    REQUIRE(::write(writer, some.data(), some.size()) == static_cast<ssize_t>(some.size()));
-    REQUIRE(wait_until([&] { return started.errors().find("predict ") != std::string::npos; }));
-    CHECK(has_unfinished(job.file("")));
-    started.send(SIGINT);
-    REQUIRE(::write(writer, some.data() + 5, some.size() - 5) > 0);
-    ::close(writer);
-    const auto stopped = started.wait();
-    CHECK(stopped.code == 130);
-    CHECK_THAT(stopped.err, contains("stopped after ") && contains(output + " is as it was\n"));
-    CHECK(bytes_of(output) == "old\n");
-    CHECK_FALSE(has_unfinished(job.file("")));
-
     CHECK(run({"predict", run_folder, "--from", plain, "--jsonl", output}).code == 0);
     CHECK(lines_of(bytes_of(output)).size() == 20000);
+}
+
+TEST_CASE("a signal ends predict while it waits for more rows, and the output is as it was") {
+    const TinyJob job;
+    job.trained("run", {"train.steps=1"});
+    const auto output = job.write("out.jsonl", "old\n");
+    std::string rows = "text\n";
+    for (int i = 0; i < 300; ++i) rows += "a film\n";
+    const auto pipe = job.file("pipe.tsv");
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    const std::map<std::string, int> sources{{pipe, SIGINT}, {"-", SIGTERM}};
+    for (const auto& [source, signal] : sources) {
+        INFO(source);
+        RunOptions options;
+        if (source == "-") options.input = pipe;
+        Started started({"predict", job.run_folder("run"), "--from", source, "--jsonl", output}, options);
+        const int writer = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);  // stays open: more could come
+        REQUIRE(writer >= 0);
+        REQUIRE(::write(writer, rows.data(), rows.size() - 3) == static_cast<ssize_t>(rows.size() - 3));
+        REQUIRE(wait_until(
+            [&] { return started.ended() || started.errors().find("predict ") != std::string::npos; }));
+        CHECK(has_unfinished(job.file("")));
+        started.send(signal);
+        const auto stopped = started.wait();
+        ::close(writer);
+        CHECK(stopped.code == 128 + signal);
+        CHECK_THAT(stopped.err, contains("stopped after ") &&
+                                    contains(" rows; " + output + " is as it was\n") && !contains("error: "));
+        CHECK(bytes_of(output) == "old\n");
+        CHECK_FALSE(has_unfinished(job.file("")));
+    }
+    // Nobody ever opens it for writing.
+    Started started({"predict", job.run_folder("run"), "--from", pipe, "--jsonl", output});
+    REQUIRE(wait_until([&] { return started.ended() || has_unfinished(job.file("")); }));
+    started.send(SIGTERM);
+    CHECK(started.wait().code == 143);
+    CHECK(bytes_of(output) == "old\n");
 }

@@ -6,13 +6,28 @@
 #include <ATen/ops/empty.h>
 
 #include "core/kernel/config/trainable.h"
+#include "core/workbench/cli/command.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/distributed/together.h"
 #include "core/workbench/infer/generate.h"
 #include "core/workbench/score/bleu.h"
 #include "core/workbench/score/chrf.h"
 #include "core/workbench/train/all_stages.h"
+#include "core/workbench/train/data_parallel.h"
 
 namespace switchyard::cli {
+namespace {
+
+// Those of the first rank. Answers of one may take longer than ranks otherwise wait for each other.
+void agree_on(const distributed::Mesh& mesh, at::Tensor& scores) {
+    auto& world = mesh.world();
+    const auto number = world.store().add("answers/" + std::to_string(world.rank()), 1);
+    distributed::meet(world.store(), world.place(), "answered " + std::to_string(number), "",
+                      train::long_wait_seconds);
+    world.broadcast(scores, 0);
+}
+
+}  // namespace
 
 std::string answers_problem(const train::Session& session, const std::vector<data::TextPair>& pairs) {
     if (auto problem = infer::model_problem(session.config(), session.tokenizer()); !problem.empty())
@@ -33,8 +48,9 @@ std::optional<score::Metrics> score_answers(
     infer::RowsOptions with;
     auto* const parts = session.model_parts();
     if (parts != nullptr) with.ranks = parts->tensor_ranks();
+    const auto* const mesh = session.mesh();
     // One that ended alone would leave the others waiting for it.
-    const auto stop = parts != nullptr ? std::function<bool()>() : stop_asked;
+    const auto stop = mesh != nullptr ? std::function<bool()>() : stop_asked;
     std::optional<train::AllStages> all;
     if (parts != nullptr && parts->mesh().pipeline() != nullptr)
         all = train::all_stages(session.config(), session.plan(), *parts);
@@ -62,7 +78,7 @@ std::optional<score::Metrics> score_answers(
     auto scores = at::empty({2}, at::kDouble);
     scores.mutable_data_ptr<double>()[0] = bleu.score();
     scores.mutable_data_ptr<double>()[1] = chrf.score();
-    if (parts != nullptr) parts->mesh().world().broadcast(scores, 0);
+    if (mesh != nullptr) agree_on(*mesh, scores);
     const auto* const agreed = scores.const_data_ptr<double>();
     return score::Metrics{{"bleu", agreed[0]}, {"chrf", agreed[1]}};
 }

@@ -17,8 +17,8 @@ namespace switchyard::cli {
 std::string answers_problem(const train::Session& session, const std::vector<data::TextPair>& pairs);
 
 // BLEU and chrF with the numbers of sacreBLEU's defaults, of answers with the likeliest token each time. As
-// the weights are now. On all ranks that have parts of the model, with the first rank's scores on each; these
-// do not stop in between. nullopt: stopped.
+// the weights are now. On all ranks that share a training, with the first rank's scores on each; these do not
+// stop in between. nullopt: stopped.
 std::optional<score::Metrics> score_answers(
     train::Session& session, const std::vector<data::TextPair>& pairs,
     const std::function<void(std::int64_t done, std::int64_t total)>& progress,

@@ -47,3 +47,15 @@ TEST_CASE("a signal to one rank while answers are generated stops all after them
     check_stopped_together(started.wait(), folder);
     for (const auto rank : ranks) CHECK_FALSE(is_alive(rank));
 }
+
+TEST_CASE("a signal to the launcher and to all ranks at once stops them with a checkpoint") {
+    const TinyJob job;
+    Started started(launched(job.train("run", {"train.steps=100000"}), 2));
+    const fs::path folder = job.run_folder("run");
+    REQUIRE(wait_until([&] { return started.ended() || !step_losses(folder).empty(); }));
+    const auto ranks = ranks_of(started.process());
+    REQUIRE(ranks.size() == 2);
+    for (const auto rank : ranks) ::kill(rank, SIGTERM);
+    started.send(SIGTERM);
+    check_stopped_together(started.wait(), folder);
+}

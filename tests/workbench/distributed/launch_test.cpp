@@ -180,6 +180,19 @@ TEST_CASE("ranks that divide the model keep half of it each, and any number goes
     check_same_end(job, "divided", "from_2");
 }
 
+TEST_CASE("a launched training goes on where whoever read its output has gone") {
+    const TinyJob job;
+    RunOptions options;
+    options.in_child = [] {
+        int ends[2];
+        if (pipe(ends) != 0) return;
+        close(ends[0]);
+        for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) dup2(ends[1], stream);
+    };
+    CHECK(run(launched(job.train("run"), 2), options).code == 0);
+    CHECK(summary_of(job, "run")["status"] == "finished");
+}
+
 TEST_CASE("when a rank is killed all end, and the launcher says which") {
     const TinyJob job;
     const auto killed = GENERATE(0, 1);

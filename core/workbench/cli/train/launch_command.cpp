@@ -1,10 +1,12 @@
 // switchyard launch -n N [--restarts K] [--] train ... | bench ranks ...
 #include <algorithm>
+#include <csignal>
 #include <iostream>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
+#include "core/kernel/base/terminal.h"
 #include "core/kernel/machine/program_paths.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/output.h"
@@ -57,6 +59,9 @@ bool may_go_better(const distributed::LaunchResult& result) {
 }
 
 int launch_ranks(const LaunchOptions& options) {
+    // Ranks go on where nobody reads what they print any more.
+    for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+    base::drop_what_nobody_takes();
     distributed::LaunchHooks hooks;
     hooks.line = [](std::int64_t rank, bool to_stderr, const std::string& line) {
         const auto text = "[rank " + std::to_string(rank) + "] " + line + "\n";
@@ -72,6 +77,8 @@ int launch_ranks(const LaunchOptions& options) {
         const bool again = may_go_better(result) && launch.attempt < options.restarts;
         if (!result.failure.empty() && (result.killed || !result.told || again))
             std::cerr << ((again ? "" : "error: ") + result.failure + "\n");
+        // Whoever read it may have gone, as head does: a run is whole all the same.
+        if (options.words.front() == "train") std::cout.clear();
         if (!again) return result.exit_code;
         ++launch.attempt;
         launch.words = resuming(std::move(launch.words));

@@ -32,15 +32,21 @@ OptimizerStateEntry empty_entry(const Json& told) {
 std::vector<OptimizerStateEntry> gather_entries(distributed::Group& group,
                                                 const std::vector<OptimizerStateEntry>& own,
                                                 const std::string& what) {
-    const auto all = gather_texts(group, described(own));
-    const auto meet_first = [&](std::int64_t other, std::int64_t place) {
-        distributed::meet(group.store(), {place, 2}, what + " of rank " + std::to_string(other), "",
-                          long_wait_seconds);
+    const auto meet = [&](const distributed::Place& place, const std::string& when) {
+        distributed::meet(group.store(), place, what + when, "", long_wait_seconds);
     };
+    const auto meet_first = [&](std::int64_t other, std::int64_t place) {
+        meet({place, 2}, " of rank " + std::to_string(other));
+    };
+    // What comes next on the ranks that are through does not wait as long for the others.
+    const auto meet_all = [&](const std::string& when) { meet(group.place(), when); };
+    meet_all(" begins");
+    const auto all = gather_texts(group, described(own));
     if (group.rank() != 0) {
         meet_first(group.rank(), 1);
         for (const auto& entry : own)
             if (entry.value.numel() > 0) group.send(entry.value, 0);
+        meet_all(" is done");
         return {};
     }
     auto entries = own;
@@ -52,6 +58,7 @@ std::vector<OptimizerStateEntry> gather_entries(distributed::Group& group,
             entries.push_back(std::move(entry));
         }
     }
+    meet_all(" is done");
     return entries;
 }
 

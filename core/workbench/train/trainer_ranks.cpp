@@ -39,8 +39,12 @@ TrainingState Trainer::whole_state() {
         state.optimizer = shards_->gather_state();
         state.masters = shards_->gather_masters();
     }
-    if (parts_.model_parts != nullptr)
-        state = parts_.model_parts->whole(std::move(state), ranks_->is_first());
+    if (auto* const parts = parts_.model_parts) {
+        // Some ranks gather what others have no part in, and are not waited for as long in what comes next.
+        ranks_->from_first("gathered", "");
+        state = parts->whole(std::move(state), ranks_->is_first());
+        ranks_->from_first("put together", "");
+    }
     return state;
 }
 

@@ -142,7 +142,7 @@ public:
     // A checkpoint is saved before the evaluation of its step: one that was due there is made (again) by
     // `run`.
     bool evaluates_first() const {
-        return restored_ && (due(parts_.config.train.eval_every) || best_.out_of_patience());
+        return restored_ && now_.step > 0 && (due(parts_.config.train.eval_every) || best_.out_of_patience());
     }
     // With distributed.shard, or of a part of a model, of this rank's part alone, which is no checkpoint.
     TrainingState state() const;

@@ -131,6 +131,21 @@ TEST_CASE("a run of a few steps and its resumption equal one run") {
     }
 }
 
+TEST_CASE("a run that goes on from the checkpoint of its beginning makes no evaluation there") {
+    const TinyJob job;
+    const Words sets{"train.nonfinite=rewind", "train.eval_every=2", "train.keep_last=20"};
+    job.trained("whole", sets);
+    const fs::path whole = job.run_folder("whole"), cut = job.run_folder("cut");
+    fs::copy(whole, cut, fs::copy_options::recursive);
+    fs::remove_all(cut / "model");
+    REQUIRE(checkpoints(cut).front() == "step-00000000");
+    for (const auto& name : checkpoints(cut))
+        if (name != "step-00000000") fs::remove_all(cut / "checkpoints" / name);
+    resumed(job, "cut", sets);
+    CHECK(eval_losses(cut) == eval_losses(whole));
+    require_same_end(whole, cut);
+}
+
 TEST_CASE("whoever makes the batches, and with any number of workers, a resumption equals one run") {
     const TinyJob job;
     const std::pair<std::string, Words> loaders[] = {

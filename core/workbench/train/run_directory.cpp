@@ -26,10 +26,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 15> own_names{
-    ".lock",       "record.json",   "config.toml",   "changes.jsonl", "vocab.txt",     "label_scale.json",
-    "plan.json",   "skipped.jsonl", "model",         "summary.json",  "metrics.jsonl", "tensorboard",
-    "checkpoints", "report.html",   "log_output.txt"};
+constexpr std::array<std::string_view, 17> own_names{
+    ".lock",       "record.json",      "config.toml",   "changes.jsonl", "vocab.txt",
+    "tokenizer",   "label_scale.json", "plan.json",     "skipped.jsonl", "model",
+    "adapter",     "summary.json",     "metrics.jsonl", "tensorboard",   "checkpoints",
+    "report.html", "log_output.txt"};
 
 bool is_own(const std::string& name) {
     return std::find(own_names.begin(), own_names.end(), name) != own_names.end() ||

@@ -83,6 +83,24 @@ TEST_CASE("an empty folder and one where a start was cut short are begun in") {
     }
 }
 
+TEST_CASE("a folder where a start was cut short after the tokenizer was written is begun in") {
+    const TinyJob job;
+    const auto given = (source_dir() / "tests/fixtures/tokenizers/wordpiece.json").string();
+    const Words sets{"model.vocab_size=700", "data.vocabulary=\"" + given + "\""};
+    job.trained("whole", sets);
+    const fs::path whole = job.run_folder("whole"), folder = job.run_folder("run");
+    fs::create_directories(folder);
+    for (const char* name : {"record.json", "config.toml", "tokenizer"})
+        fs::copy(whole / name, folder / name, fs::copy_options::recursive);
+    job.trained("run", sets);
+    require_same_end(whole, folder);
+    // Nor does the folder of an adapter make it somebody else's.
+    fs::remove_all(folder);
+    fs::create_directories(folder / "adapter");
+    fs::copy(whole / "record.json", folder / "record.json");
+    job.trained("run", sets);
+}
+
 TEST_CASE("a folder that cannot be made or written is found before the first step") {
     const TinyJob job;
     for (const auto& folder : {job.file("rows.tsv") + "/run", std::string("/proc/run")}) {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -15,10 +16,11 @@
 #include <unistd.h>
 
 #include "core/kernel/base/atomic_file.h"
+#include "core/kernel/base/input_error.h"
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/json_text.h"
+#include "core/kernel/base/next_line.h"
 #include "core/kernel/base/printable.h"
-#include "core/kernel/base/read_text.h"
 #include "core/workbench/train/checkpoint_folder.h"
 
 namespace switchyard::train {
@@ -122,15 +124,19 @@ std::string no_room(const std::string& path, const SaveSizes& sizes) {
            ": " + std::strerror(error);
 }
 
-// Those that are whole objects with a step.
+// Those that are whole objects with a step, of a file that may have more than is read as a whole.
 void for_each_line(
     const std::string& path,
     const std::function<void(std::int64_t step, const base::Json& object, std::string_view line)>& take) {
-    const auto text = base::read_text(path).value_or("");
-    for (std::size_t begin = 0; begin < text.size();) {
-        const auto end = std::min(text.find('\n', begin), text.size());
-        const std::string_view line(text.data() + begin, end - begin);
-        begin = end + 1;
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return;
+    std::filebuf file;
+    if (!fs::is_regular_file(path, ignored) || file.open(path, std::ios::in | std::ios::binary) == nullptr)
+        throw base::InputError(path + ": error: cannot be read; expected a file that this run wrote");
+    std::string line;
+    for (auto found = base::next_line(file, line); found != base::Line::none;
+         found = base::next_line(file, line)) {
+        if (found == base::Line::too_long) continue;
         const auto object = base::parse_json(line, path).value;
         const auto step = object.is_object() ? object.find("step") : object.end();
         if (!object.is_object() || step == object.end() || !step->is_number_integer()) continue;

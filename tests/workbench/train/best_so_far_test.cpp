@@ -1,9 +1,12 @@
 // Which evaluation is the best, and when patience is at its end. To add a case: values in the order of their
 // evaluations, and the step that must be the best.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 
+#include "core/kernel/base/limits.h"
 #include "core/kernel/config/metric_names.h"
 #include "core/workbench/score/confusion_matrix.h"
 #include "core/workbench/score/entity_metrics.h"
@@ -115,6 +118,26 @@ TEST_CASE("evaluations are read from metrics.jsonl up to a step") {
     const bool errors = train::evaluations_until(path, 5, "mae/a b") == List{{2, 0.25}, {4, std::nullopt}};
     CHECK(errors);
     CHECK(train::evaluations_until(path + ".none", 5, "loss").empty());
+}
+
+TEST_CASE("lines of a metrics.jsonl that is larger than any file that is read as a whole are kept") {
+    const auto path = (test::temporary_dir("metrics") / "metrics.jsonl").string();
+    const std::string first = "{\"step\":1,\"eval_loss\":2.5}\n", last = "{\"step\":2,\"eval_loss\":1.5}\n";
+    {
+        std::ofstream file(path, std::ios::binary);
+        file << first;
+        // Holes with line ends between, of which the disk holds nothing.
+        for (std::size_t at = base::limits::line_bytes; at <= base::limits::file_bytes;
+             at += base::limits::line_bytes) {
+            file.seekp(static_cast<std::streamoff>(at));
+            file << '\n';
+        }
+        file << last << "{\"step\":3,\"eval_loss\":0.5}\n";
+    }
+    REQUIRE(std::filesystem::file_size(path) > base::limits::file_bytes);
+    (void)train::open_metrics(path, 2, false);
+    std::ifstream kept(path, std::ios::binary);
+    CHECK(std::string(std::istreambuf_iterator<char>(kept), {}) == first + last);
 }
 
 TEST_CASE("what evaluations tell has the names that train.keep_best may have") {

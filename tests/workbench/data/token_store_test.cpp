@@ -223,6 +223,21 @@ TEST_CASE("a store of another tokenizer or other keys is refused by their names"
                test::contains("stands beside other files"));
 }
 
+TEST_CASE("a store is found again whatever its tokenizer's files are called") {
+    StoreJob job(300);
+    data::WordPieceOptions options;
+    options.files = {{"tokenizer.json", "{}"}, {"tokenizer_config.json", "{}"}};
+    job.tokenizer = data::WordPiece::from_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\ntext\n", "v", options).tokenizer;
+    job.data.tokenizer = config::TokenizerKind::wordpiece;
+    CHECK_FALSE(job.prepare("store").was_there);
+    REQUIRE(fs::exists(job.path("store/tokenizer_config.json")));
+    CHECK(job.prepare("store").was_there);
+    // Nor are they in the way where a process ended before it wrote store.json.
+    fs::remove(job.path("store/store.json"));
+    CHECK_FALSE(job.prepare("store").was_there);
+    CHECK(data::is_token_folder(job.path("store")));
+}
+
 TEST_CASE("stores are sources as texts are") {
     const StoreJob job(500);
     REQUIRE(job.prepare("store").counts.problems.empty());

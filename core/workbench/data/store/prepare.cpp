@@ -120,11 +120,12 @@ private:
         std::error_code error;
         fs::create_directories(request_.folder, error);
         if (error) throw std::runtime_error(request_.folder + ": cannot be made: " + error.message());
+        const auto files = request_.tokenizer->files();
         for (const auto& entry : fs::directory_iterator(request_.folder, error)) {
             const auto name = entry.path().filename().string();
             const bool ours = name == "store.json" || name == "vocab.txt" || name.ends_with(".tokens") ||
                               name.starts_with(".");
-            if (!ours)
+            if (!ours && std::ranges::find(files, name, &TokenizerFile::name) == files.end())
                 throw base::InputError(
                     request_.folder + ": holds " + name +
                     ", which is no part of a token store; expected a new or an empty folder");

@@ -30,6 +30,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kept_lines = 5;
 constexpr std::size_t longest_line = 64 * 1024;
 
+// Of a rank that was asked to stop and did so, as a shell names that.
+bool is_stop(int exit_code) {
+    return exit_code == 128 + SIGINT || exit_code == 128 + SIGTERM || exit_code == 128 + SIGHUP;
+}
+
 [[noreturn]] void fail(const std::string& what) {
     throw std::runtime_error(what + ": " + std::strerror(errno));
 }
@@ -248,6 +253,7 @@ private:
         if (!first_failed_) return;
         const auto& failed = ranks_[*first_failed_];
         result_.exit_code = result_.killed ? 1 : failed.exit_code;
+        if (!result_.killed && is_stop(failed.exit_code)) return;
         result_.failure = "rank " + std::to_string(*first_failed_) + " of " + std::to_string(ranks_.size()) +
                           " " + failed.ending->text;
         if (!failed.last_lines.empty()) result_.failure += "; the last that it printed:";

@@ -25,7 +25,7 @@ struct LaunchResult {
     int exit_code = 0;  // of the first rank that ended badly; 128 + the signal that this process was sent
     int signal = 0;     // that this process was sent, and the ranks from it; 0: none
     // Of the first rank that ended badly: "rank 1 of 2 was killed by signal 9 (Killed)" and its last lines;
-    // empty: all ended well, or were stopped.
+    // empty: all ended well, or were stopped, by this process or as one of them was asked to.
     std::string failure;
     bool killed = false;  // that rank, by a signal
     bool told = false;    // a rank printed an error

@@ -59,3 +59,16 @@ TEST_CASE("a signal to the launcher and to all ranks at once stops them with a c
     started.send(SIGTERM);
     check_stopped_together(started.wait(), folder);
 }
+
+TEST_CASE("a training of which one rank was asked to stop is not started again, and that is no error") {
+    const TinyJob job;
+    Started started(launched(job.train("run", {"train.steps=100000"}), 2, {"--restarts", "2"}));
+    const fs::path folder = job.run_folder("run");
+    REQUIRE(wait_until([&] { return started.ended() || !step_losses(folder).empty(); }));
+    const auto ranks = ranks_of(started.process());
+    REQUIRE(ranks.size() == 2);
+    ::kill(ranks[1], SIGTERM);
+    const auto outcome = started.wait();
+    check_stopped_together(outcome, folder);
+    CHECK_THAT(outcome.err, !contains("error:") && !contains("starting all ranks again"));
+}

@@ -51,7 +51,8 @@ Sample PairSamples::get(std::int64_t index, std::int64_t) const {
     return sample;
 }
 
-Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const Tokenizer& tokenizer) {
+Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const Tokenizer& tokenizer,
+                  std::uint64_t seed) {
     const auto start = tokenizer.specials().pad;
     std::vector<std::shared_ptr<PairSamples>> train;  // of each source
     for (std::size_t i = sources_of(data).size(); i > 0; --i)
@@ -73,7 +74,7 @@ Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const
         return {{row.values[0], row.values[1]}, take};
     };
     read_splits(request, use, splits);
-    set_samples(data, 0, {train.begin(), train.end()}, eval, splits);
+    set_samples(data, seed, {train.begin(), train.end()}, eval, splits);
     return splits;
 }
 

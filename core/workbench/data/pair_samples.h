@@ -28,8 +28,9 @@ private:
 };
 
 // From two columns (data.target_column) or from the lines of two files (data.target_train, data.target_eval).
-// Both texts are cut to `max_length` tokens, eos included.
-Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const Tokenizer& tokenizer);
+// Both texts are cut to `max_length` tokens, eos included. `seed`: of what is drawn from several sources.
+Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const Tokenizer& tokenizer,
+                  std::uint64_t seed = 0);
 
 // What the texts themselves are, row by row as read_pairs takes them: to compare answers with. Those to
 // evaluate on, `most` of them or all (0).

@@ -49,10 +49,9 @@ data::Splits read(const config::Config& config, const std::shared_ptr<const data
     using Kind = config::TaskKind;
     const auto& data = config.data;
     const auto length = config.batch.max_length;
+    const auto seed = static_cast<std::uint64_t>(config.run.seed);
     const auto language = [&](data::LanguageTask task) {
-        return data::read_language_data(
-            data, {task, length, config.model.vocab_size, static_cast<std::uint64_t>(config.run.seed)},
-            tokenizer);
+        return data::read_language_data(data, {task, length, config.model.vocab_size, seed}, tokenizer);
     };
     switch (config.task.kind) {
         case Kind::classification:
@@ -65,7 +64,7 @@ data::Splits read(const config::Config& config, const std::shared_ptr<const data
             return language(data::LanguageTask::causal);
         case Kind::seq2seq:
             return data.targets == config::Targets::spans ? language(data::LanguageTask::spans)
-                                                          : data::read_pairs(data, length, *tokenizer);
+                                                          : data::read_pairs(data, length, *tokenizer, seed);
         case Kind::token_classification:
             return data::read_labelled_tokens(config, *tokenizer);
         case Kind::next_sentence:

@@ -183,6 +183,38 @@ TEST_CASE("sources are drawn by weight, counted, and read with their own columns
     CHECK(job.read().problems == Texts{"data.source: no row of 'none' can be used for training (2 read)"});
 }
 
+TEST_CASE("which of a source's samples a mixture has follows the seed, for every task") {
+    SourceJob job;
+    auto& config = job.config;
+    std::string table = "text\tlabel\n";
+    for (int i = 0; i < 40; ++i) table += "t" + std::to_string(i) + (i % 2 == 0 ? "\tno\n" : "\tyes\n");
+    for (const char* const name : {"a", "b"}) {
+        job.source(name, "", name[0] == 'a' ? 1.0 : 3.0);
+        config.data.sources.back().files = {job.file(std::string(name) + ".tsv", table)};
+    }
+    config.data.eval = {job.file("eval.tsv", "text\tlabel\nother\tno\n")};
+    const auto texts_of = [](const data::Splits& splits) {
+        REQUIRE(splits.problems.empty());
+        Texts texts;
+        for (std::int64_t i = 0; i < splits.train->size(); ++i) texts.push_back(text_of(*splits.train, i));
+        return texts;
+    };
+    const auto labelled = [&](std::int64_t seed) {
+        config.task = {config::TaskKind::classification, {"no", "yes"}};
+        config.data.target_column.clear();
+        config.run.seed = seed;
+        return texts_of(data::read_labelled_texts(config, *job.tokenizer));
+    };
+    const auto pairs = [&](std::uint64_t seed) {
+        config.data.target_column = "label";
+        return texts_of(data::read_pairs(config.data, 16, *job.tokenizer, seed));
+    };
+    CHECK(labelled(3) == labelled(3));
+    CHECK(labelled(3) != labelled(4));
+    CHECK(pairs(3) == pairs(3));
+    CHECK(pairs(3) != pairs(4));
+}
+
 TEST_CASE("a regression is scaled by the labels of all its sources") {
     SourceJob job;
     auto& config = job.config;

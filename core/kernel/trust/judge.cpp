@@ -20,11 +20,16 @@ using loader::Verification;
 
 namespace {
 
-// The record that counts for a plugin, or why the one that lies beside it does not.
+// A record that counts for a plugin, or why the one that lies beside it does not.
 struct KnownRecord {
     std::optional<ConformanceRecord> record;
     std::string why_not;
 };
+
+const ComponentOutcome* find_in(const std::optional<ConformanceRecord>& record,
+                                const ComponentManifest& component, Device device) {
+    return record ? record->find(component.kind, component.id, device) : nullptr;
+}
 
 class Judgement {
 public:
@@ -38,20 +43,48 @@ public:
         return *signature_;
     }
 
-    const KnownRecord& record() {
-        if (!record_) record_ = look_up();
-        return *record_;
+    // Of this user's own runs.
+    const std::optional<ConformanceRecord>& remembered() {
+        if (!remembered_) remembered_ = RecordCache(demands_.cache).find(content());
+        return *remembered_;
+    }
+
+    // Beside the library. It counts for what the user has not run.
+    const KnownRecord& shipped() {
+        if (!shipped_) shipped_ = look_up_shipped();
+        return *shipped_;
     }
 
     const ComponentOutcome* outcome(const ComponentManifest& component) {
-        const auto& known = record().record;
-        return known ? known->find(component.kind, component.id, demands_.device) : nullptr;
+        if (const auto* const own = find_in(remembered(), component, demands_.device)) return own;
+        return find_in(shipped().record, component, demands_.device);
+    }
+
+    std::vector<loader::VerifiedUse> uses(const ComponentManifest& component) {
+        std::vector<loader::VerifiedUse> found;
+        const auto add_those_of = [&](const std::optional<ConformanceRecord>& record) {
+            if (!record) return;
+            for (const auto& one : record->components) {
+                if (one.kind != component.kind || one.id != component.id || one.device != demands_.device ||
+                    one.use.empty())
+                    continue;
+                const bool known = std::any_of(found.begin(), found.end(),
+                                               [&](const auto& other) { return other.use == one.use; });
+                if (!known) found.push_back({one.use, one.passed});
+            }
+        };
+        add_those_of(remembered());
+        add_those_of(shipped().record);
+        return found;
     }
 
 private:
-    KnownRecord look_up() {
-        const auto content = content_of(plugin_.path);
-        if (auto remembered = RecordCache(demands_.cache).find(content)) return {std::move(remembered), {}};
+    const PluginContent& content() {
+        if (!content_) content_ = content_of(plugin_.path);
+        return *content_;
+    }
+
+    KnownRecord look_up_shipped() {
         const auto file = shipped_record_of(plugin_.path);
         std::error_code ignored;
         if (!std::filesystem::exists(file, ignored)) return {};
@@ -64,7 +97,7 @@ private:
                         ", sign the plugin again"};
         try {
             auto shipped = read_record(text, file);
-            if (shipped.content != content)
+            if (shipped.content != content())
                 return {{}, begin + "it is one of another content of the library"};
             if (shipped.host != host_version())
                 return {
@@ -80,7 +113,9 @@ private:
     const PluginRecord& plugin_;
     bool own_;
     std::optional<SignatureCheck> signature_;
-    std::optional<KnownRecord> record_;
+    std::optional<PluginContent> content_;
+    std::optional<std::optional<ConformanceRecord>> remembered_;
+    std::optional<KnownRecord> shipped_;
 };
 
 bool demanded(const Demands& demands, config::Demand demand) {
@@ -110,19 +145,13 @@ loader::ComponentTrust trust_in(const Demands& demands, const PluginRecord& reco
                                 const ComponentManifest& component) {
     loader::ComponentTrust trust{component.kind, component.id, Verification::own, {}, std::nullopt};
     if (judgement.own()) return trust;
-    if (const auto& known = judgement.record().record) {
-        for (const auto& one : known->components) {
-            if (one.kind == component.kind && one.id == component.id && one.device == demands.device &&
-                !one.use.empty())
-                trust.uses.push_back({one.use, one.passed});
-        }
-    }
+    trust.uses = judgement.uses(component);
     const auto* const outcome = judgement.outcome(component);
     const bool passed = outcome != nullptr && outcome->passed;
     trust.verification = passed ? Verification::passed : Verification::unverified;
     if (!passed && demanded(demands, config::Demand::conformance))
         trust.refusal =
-            not_conformant(record, component, outcome, judgement.record().why_not, demands.device);
+            not_conformant(record, component, outcome, judgement.shipped().why_not, demands.device);
     return trust;
 }
 

@@ -150,6 +150,43 @@ TEST_CASE("conformant: a record that is shipped counts if a trusted key signed i
     CHECK_THAT(why(), contains("found a fault in it"));
 }
 
+TEST_CASE("conformant: a record that is shipped counts for what was not run here") {
+    const auto cache = temporary_dir("cache").string();
+    const PluginCopy plugin("both");
+    auto demands = demanding({Demand::conformance}, cache);
+    demands.keys = trusting("a");
+    const auto whole = record_of(plugin);
+    auto shipped = whole;
+    auto& used = shipped.components.emplace_back(whole.components[1]);
+    used.use = "one use";
+    shipped.components.push_back(used);
+    shipped.components.back().use = "another use";
+    write_file(trust::shipped_record_of(plugin.library()), to_json_text(shipped));
+    sign(plugin, key_of('a'));
+    auto own = whole;
+    own.components = {whole.components[0], whole.components[1]};
+    own.components[0].passed = false;
+    own.components[0].failed = 1;
+    own.components[1].use = "one use";
+    own.components[1].passed = false;
+    own.components[1].failed = 1;
+    REQUIRE_FALSE(trust::RecordCache(cache).store(own).has_value());
+    const auto all = judged(plugin, demands);
+    for (const auto& component : whole.components) {
+        const bool faulty = component.kind == whole.components[0].kind &&
+                            component.id == whole.components[0].id;  // what was found here comes first
+        INFO(component.id);
+        CHECK(all.of(component.kind, component.id).refusal.has_value() == faulty);
+    }
+    const auto& uses = all.of(whole.components[1].kind, whole.components[1].id).uses;
+    REQUIRE(uses.size() == 2);
+    CHECK(uses[0].use == "one use");
+    CHECK_FALSE(uses[0].passed);
+    CHECK(uses[1].use == "another use");
+    CHECK(uses[1].passed);
+    CHECK_THAT(trust::standing_of(demands, plugin.record()), contains("verified on cpu: 4 of 5 components"));
+}
+
 TEST_CASE("locked: only as it stands in the lock") {
     const PluginCopy plugin("locked");
     auto demands = demanding({Demand::lock});

@@ -123,8 +123,8 @@ void add_outcome(ConformanceRecord& record, const ComponentOutcome& outcome) {
         record.components.push_back(outcome);
         return;
     }
-    const bool refutes = known->seed == outcome.seed && outcome.drawn >= known->drawn;
-    if (known->passed || !outcome.passed || refutes) *known = outcome;
+    const bool same_cases = known->seed == outcome.seed && outcome.drawn >= known->drawn;
+    if (known->passed || same_cases) *known = outcome;
 }
 
 std::string shipped_record_of(const std::string& library) { return library + ".conformance.json"; }

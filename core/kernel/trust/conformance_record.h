@@ -47,7 +47,7 @@ std::string to_json_text(const ConformanceRecord& record);
 ConformanceRecord read_record(const std::string& text, const std::string& file);
 
 // Takes what a later run found out. A fault stays until a run with its seed, and at least as many drawn
-// cases, passes: other cases do not refute it.
+// cases, passes: other cases do not refute it, and a fault that other cases have does not replace it.
 void add_outcome(ConformanceRecord& record, const ComponentOutcome& outcome);
 
 // libNAME.so.conformance.json

@@ -69,6 +69,14 @@ TEST_CASE("a fault is remembered until the same cases pass") {
     CHECK_FALSE(record.components[0].passed);
     add_outcome(record, outcome(true, 5, 20));  // fewer
     CHECK_FALSE(record.components[0].passed);
+    add_outcome(record, outcome(false, 6));  // nor does a fault of other cases take its place
+    add_outcome(record, outcome(true, 6));
+    CHECK_FALSE(record.components[0].passed);
+    add_outcome(record, outcome(false, 5, 0));
+    add_outcome(record, outcome(true, 5, 20));
+    CHECK_FALSE(record.components[0].passed);
+    CHECK(record.components[0].seed == 5);
+    CHECK(record.components[0].drawn == 50);
     add_outcome(record, outcome(true, 5));
     CHECK(record.components[0].passed);
     auto other = outcome(true, 9);

@@ -48,6 +48,10 @@ SignatureCheck refused(std::string reason, std::string hint, std::string expecte
     return check;
 }
 
+std::string or_none(const std::string& hash) {
+    return hash.empty() ? "none" : "sha256:" + base::quoted(hash);
+}
+
 // What was signed against what is there.
 SignatureCheck compare(const PluginSignature& stated, const PluginSignature& found) {
     const std::string again =
@@ -61,9 +65,6 @@ SignatureCheck compare(const PluginSignature& stated, const PluginSignature& fou
     if (stated.content.library != found.content.library)
         return refused("its library was changed after it was signed", again,
                        "sha256:" + base::quoted(stated.content.library), "sha256:" + found.content.library);
-    const auto or_none = [](const std::string& hash) {
-        return hash.empty() ? "none" : "sha256:" + base::quoted(hash);
-    };
     if (stated.content.cuda != found.content.cuda)
         return refused("its library for CUDA was changed after it was signed", again,
                        or_none(stated.content.cuda), or_none(found.content.cuda));
@@ -165,6 +166,23 @@ SignatureCheck check_signature(const std::string& library, const loader::Manifes
     if (check.good)
         check.signer = stated.key + " (" + base::printable(fs::path(key->file).filename().string()) + ")";
     return check;
+}
+
+SignatureCheck check_signature_and_record(const std::string& library, const loader::Manifest& manifest,
+                                          const TrustedKeys& trusted) {
+    auto check = check_signature(library, manifest, trusted);
+    const auto file = shipped_record_of(library);
+    std::error_code ignored;
+    const bool there = fs::exists(file, ignored);
+    const auto found = record_hash_of(library);
+    if (!check.good || (found == check.record && there == !check.record.empty())) return check;
+    const auto name = base::printable(fs::path(file).filename().string());
+    const std::string again = "get " + name + " again from whoever made it, or sign what is there now";
+    if (!there)
+        return refused("its record of conformance, which is signed, is missing", again, or_none(check.record),
+                       "no file " + name);
+    return refused("its record of conformance was changed after it was signed", again, or_none(check.record),
+                   found.empty() ? "one that cannot be read" : "sha256:" + found);
 }
 
 }  // namespace switchyard::trust

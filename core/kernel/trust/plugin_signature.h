@@ -43,7 +43,11 @@ struct SignatureCheck {
     std::string record;                       // if good: SHA-256 of the record that is signed too
 };
 
+// The plugin alone: whoever uses the record beside it compares it with `record`.
 SignatureCheck check_signature(const std::string& library, const loader::Manifest& manifest,
                                const TrustedKeys& trusted);
+// With the record: not good either where that is another one than was signed, or is missing.
+SignatureCheck check_signature_and_record(const std::string& library, const loader::Manifest& manifest,
+                                          const TrustedKeys& trusted);
 
 }  // namespace switchyard::trust

@@ -171,6 +171,37 @@ TEST_CASE("the record of conformance beside the library is signed with it") {
     CHECK(check(plugin).record == trust::sha256_of("a record"));
 }
 
+TEST_CASE("a record that was changed, taken away or added is told of, although the plugin is good") {
+    const PluginCopy plugin("other_record");
+    const auto file = trust::shipped_record_of(plugin.library());
+    const auto whole = [&] {
+        return trust::check_signature_and_record(plugin.library(), *plugin.record().manifest, trusting("a"));
+    };
+    CHECK(whole().reason == "it is not signed");
+    sign(plugin, key_of('a'));
+    CHECK(whole().good);
+    write_file(file, "a record");
+    CHECK(check(plugin).good);
+    CHECK_FALSE(whole().good);
+    CHECK(whole().expected == "none");
+    sign(plugin, key_of('a'));
+    CHECK(whole().good);
+    CHECK_THAT(whole().signer, contains("(a.pub)"));
+    write_file(file, "a better record");
+    CHECK(check(plugin).good);
+    const auto changed = whole();
+    CHECK_FALSE(changed.good);
+    CHECK(changed.reason == "its record of conformance was changed after it was signed");
+    CHECK(changed.expected == "sha256:" + trust::sha256_of("a record"));
+    CHECK(changed.got == "sha256:" + trust::sha256_of("a better record"));
+    fs::remove(file);
+    CHECK(check(plugin).good);
+    const auto missing = whole();
+    CHECK_FALSE(missing.good);
+    CHECK(missing.reason == "its record of conformance, which is signed, is missing");
+    CHECK(missing.got == "no file libtest_good.so.conformance.json");
+}
+
 TEST_CASE("a signature that is written is read again") {
     const PluginCopy plugin("again");
     const auto signature = trust::sign(plugin.library(), *plugin.record().manifest, key_of('a'));

@@ -90,7 +90,7 @@ int verify_signature(const SignOptions& options, const JsonOption& json) {
     bool all = true;
     auto list = nlohmann::ordered_json::array();
     for (const auto& record : plugins_at(options.place)) {
-        const auto check = trust::check_signature(record.path, *record.manifest, keys);
+        const auto check = trust::check_signature_and_record(record.path, *record.manifest, keys);
         all = all && check.good;
         list.push_back(json_of(record, check));
         if (!json.on_stdout()) print(record, check);

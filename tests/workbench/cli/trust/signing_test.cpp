@@ -4,6 +4,8 @@
 
 #include <sys/stat.h>
 
+#include <fstream>
+
 #include <switchyard_test.h>
 
 using namespace switchyard::test;
@@ -78,6 +80,23 @@ TEST_CASE("a changed library, a changed signature and another's key are told apa
         run({"plugins", "verify-signature", one.library, "--key", other.key + ".pub"}, one.options);
     CHECK(wrong.code == 1);
     CHECK_THAT(wrong.out, contains("it is signed by a key that you do not trust"));
+}
+
+TEST_CASE("a record of conformance that is not the signed one is told of") {
+    const SignedJob one;
+    one.trust_key();
+    const auto record = one.library + ".conformance.json";
+    std::ofstream(record) << "{}";
+    one.sign();
+    const auto verified = [&] { return run({"plugins", "verify-signature", one.library}, one.options); };
+    CHECK(verified().code == 0);
+    CHECK_THAT(verified().out, contains(", with its record of conformance"));
+    std::ofstream(record) << "{ }";
+    CHECK(verified().code == 1);
+    CHECK_THAT(verified().out, contains("its record of conformance was changed after it was signed"));
+    fs::remove(record);
+    CHECK(verified().code == 1);
+    CHECK_THAT(verified().out, contains("its record of conformance, which is signed, is missing"));
 }
 
 TEST_CASE("keys and places that cannot be used are refused, and nothing is written") {

@@ -11,10 +11,8 @@ bool is_int32_row(const at::Tensor& tensor) {
     return tensor.defined() && tensor.dim() == 1 && tensor.scalar_type() == at::kInt;
 }
 
-// The values, if they can be read without waiting for a device.
-const std::int32_t* values_of(const at::Tensor& tensor) {
-    return tensor.is_cpu() && tensor.is_contiguous() ? tensor.const_data_ptr<std::int32_t>() : nullptr;
-}
+// The values in a row, if they can be read without waiting for a device; else undefined.
+at::Tensor readable(const at::Tensor& tensor) { return tensor.is_cpu() ? tensor.contiguous() : at::Tensor(); }
 
 }  // namespace
 
@@ -54,8 +52,9 @@ void require_cu_seqlens(const BindingBase& binding, const char* what, const at::
                         std::int64_t total) {
     require(binding, is_int32_row(cu_seqlens) && cu_seqlens.size(0) >= 1, what,
             " must be int32 [sequences + 1]");
-    const std::int32_t* const begin = values_of(cu_seqlens);
-    if (begin == nullptr) return;
+    const at::Tensor dense = readable(cu_seqlens);
+    if (!dense.defined()) return;
+    const auto* const begin = dense.const_data_ptr<std::int32_t>();
     const std::int64_t count = cu_seqlens.size(0);
     require(binding, begin[0] == 0, what, " must start at 0, got ", begin[0]);
     for (std::int64_t i = 1; i < count; ++i) {
@@ -80,8 +79,9 @@ void require_lengths(const BindingBase& binding, const char* what, const at::Ten
                      std::int64_t count, std::int64_t limit) {
     require(binding, is_int32_row(lengths) && lengths.size(0) == count, what, " must be int32 [", count,
             "], one a sequence");
-    const std::int32_t* const values = values_of(lengths);
-    if (values == nullptr) return;
+    const at::Tensor dense = readable(lengths);
+    if (!dense.defined()) return;
+    const auto* const values = dense.const_data_ptr<std::int32_t>();
     for (std::int64_t i = 0; i < count; ++i) {
         require(binding, values[i] >= 0 && values[i] <= limit, what, "[", i, "] is ", values[i],
                 ", expected 0..", limit);

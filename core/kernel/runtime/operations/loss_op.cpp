@@ -66,8 +66,9 @@ struct LossTraits {
 // On the CPU, where they can be read without waiting.
 void check_targets(const Binding<Loss>& binding, const at::Tensor& targets, std::int64_t classes,
                    std::int64_t ignore) {
-    if (!targets.is_cpu() || !targets.is_contiguous()) return;
-    const auto* const values = targets.const_data_ptr<std::int64_t>();
+    if (!targets.is_cpu()) return;
+    const auto dense = targets.expect_contiguous();
+    const auto* const values = dense->const_data_ptr<std::int64_t>();
     for (std::int64_t row = 0; row < targets.numel(); ++row) {
         const std::int64_t target = values[row];
         if ((target >= 0 && target < classes) || target == ignore) [[likely]]
@@ -94,9 +95,10 @@ void check_projection(const Binding<Loss>& binding, const LossInputs& in) {
 
 // Likewise, of targets that are floating: what is neither NaN nor one that the loss is made for.
 void check_values(const Binding<Loss>& binding, const at::Tensor& targets, LossKind loss) {
-    if (!targets.is_cpu() || targets.scalar_type() != at::kFloat || !targets.is_contiguous()) return;
+    if (!targets.is_cpu() || targets.scalar_type() != at::kFloat) return;
     const bool probabilities = loss == LossKind::binary_cross_entropy;
-    const auto* const values = targets.const_data_ptr<float>();
+    const auto dense = targets.expect_contiguous();
+    const auto* const values = dense->const_data_ptr<float>();
     for (std::int64_t i = 0; i < targets.numel(); ++i) {
         const float value = values[i];
         if (std::isnan(value) || (probabilities ? value >= 0.0F && value <= 1.0F : std::isfinite(value)))

@@ -200,6 +200,11 @@ TEST_CASE("attention: padded calls that do not fit are errors with their values"
         params.mask.key_lengths = ints({5, 6});
         expected = "key_lengths[1] is 6, expected 0..5";
     }
+    SECTION("key_lengths too large, in every other place of a tensor") {
+        params.mask.kinds = {MaskKind::key_lengths};
+        params.mask.key_lengths = ints({5, 0, 6, 0}).reshape({2, 2}).select(1, 0);
+        expected = "key_lengths[1] is 6, expected 0..5";
+    }
     SECTION("relative bias") {
         params.mask.kinds = {MaskKind::relative_bias};
         in.relative_bias = leaf({8, 3}, 4);

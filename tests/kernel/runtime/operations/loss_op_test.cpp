@@ -159,6 +159,10 @@ TEST_CASE("loss: calls that do not fit are errors with their values") {
         in.targets = targets({1, 11, 3});
         expected = "targets[1] is 11, expected 0..10 or ignore_index (-100)";
     }
+    SECTION("a label out of range, in every other place of a tensor") {
+        in.targets = targets({1, 0, 11, 0, 3, 0}).reshape({3, 2}).select(1, 0);
+        expected = "targets[1] is 11, expected 0..10 or ignore_index (-100)";
+    }
     SECTION("targets") {
         in.targets = targets({1, 2});
         expected = "targets must be int64 [3], one a row of x";
@@ -215,6 +219,8 @@ TEST_CASE("loss of values: what does not fit is said before the component is cal
     CHECK_THROWS_WITH(squared({x, {}, {}, values({1.0F, nan, infinity, 1.0F})}, squares),
                       test::contains("targets[1, 0] is inf, expected a finite number or NaN (no target)"));
     CHECK_THROWS_WITH(chance({x, {}, {}, values({1.0F, 0.0F, 0.5F, 1.5F})}, chances),
+                      test::contains("targets[1, 1] is 1.5, expected 0..1 or NaN (no target)"));
+    CHECK_THROWS_WITH(chance({x, {}, {}, values({1.0F, 0.0F, 0.5F, 1.5F}).t()}, chances),
                       test::contains("targets[1, 1] is 1.5, expected 0..1 or NaN (no target)"));
     CHECK_THROWS_WITH(squared({x, {}, {}, targets({1, 0})}, squares),
                       test::contains("targets of mean_squared_error must be Float [2, 2], one a value of x"));

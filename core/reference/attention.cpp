@@ -82,9 +82,9 @@ BlockOutputs attend(const Block& block, const AttentionParams& params) {
     const at::Tensor s = scores(block, params);
     at::Tensor p = probabilities(s);
     if (params.dropout.active()) {
-        const at::Tensor keep = attention_keep_mask(params.dropout, block.first_document, s.size(0),
-                                                    {params.mask.first_head, s.size(1)}, s.size(2), s.size(3),
-                                                    s.device());
+        const at::Tensor keep =
+            attention_keep_mask(params.dropout, block.first_document, s.size(0),
+                                {params.mask.first_head, s.size(1)}, s.size(2), s.size(3), s.device());
         p = apply_dropout(p, keep, params.dropout);
     }
     const at::Tensor v_BHME = for_every_head(without_padding(block.v_BKME, block.geometry), q.size(1));
@@ -151,6 +151,18 @@ BlockOutputs attend_sequence(const AttentionInputs& inputs, const AttentionParam
     return attend(block, params);
 }
 
+// Of no sequences: empty, and with gradients of zero for the inputs.
+AttentionOutputs attend_none(const AttentionInputs& inputs, const AttentionParams& params,
+                             at::IntArrayRef out_sizes) {
+    AttentionOutputs outputs;
+    outputs.out = inputs.q.new_zeros(out_sizes);
+    for (const at::Tensor* input :
+         {&inputs.q, &inputs.k, &inputs.v, &inputs.relative_bias, &inputs.dense_bias})
+        if (input->defined()) outputs.out = outputs.out + input->sum().to(inputs.q.scalar_type());
+    if (params.want_lse) outputs.lse = wide(inputs.q).new_zeros(out_sizes.slice(0, out_sizes.size() - 1));
+    return outputs;
+}
+
 AttentionOutputs attend_packed(const AttentionInputs& inputs, const AttentionParams& params) {
     const std::vector<std::int64_t> q_begin =
         sequence_offsets(params.mask.cu_seqlens_q, "cu_seqlens_q", inputs.q.size(0));
@@ -167,11 +179,7 @@ AttentionOutputs attend_packed(const AttentionInputs& inputs, const AttentionPar
         if (params.want_lse) lse.push_back(one.lse_BHN.squeeze(0).transpose(0, 1));
     }
     const std::int64_t v_dim = params.pages != nullptr ? params.pages->v_pages.size(3) : inputs.v.size(2);
-    if (out.empty()) {
-        const std::int64_t heads = inputs.q.size(1);
-        return {inputs.q.new_zeros({0, heads, v_dim}),
-                params.want_lse ? wide(inputs.q).new_zeros({0, heads}) : at::Tensor()};
-    }
+    if (out.empty()) return attend_none(inputs, params, {0, inputs.q.size(1), v_dim});
     return {at::cat(out), params.want_lse ? at::cat(lse) : at::Tensor()};
 }
 
@@ -182,6 +190,9 @@ AttentionOutputs attend_pages(const AttentionInputs& inputs, const AttentionPara
         out.push_back(one.out_BHNE);
         if (params.want_lse) lse.push_back(one.lse_BHN);
     }
+    if (out.empty())
+        return attend_none(inputs, params,
+                           {0, inputs.q.size(1), inputs.q.size(2), params.pages->v_pages.size(3)});
     return {at::cat(out), params.want_lse ? at::cat(lse) : at::Tensor()};
 }
 

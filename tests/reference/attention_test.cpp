@@ -4,12 +4,15 @@
 // attention_gradient_test.cpp.
 #include <cstdlib>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <switchyard/conformance/differentiate.h>
 #include <switchyard/interfaces/relative_buckets.h>
@@ -289,6 +292,41 @@ TEST_CASE("a paged cache gives what the same keys give in one piece") {
     const at::Tensor packed =
         reference::attention({whole.q.transpose(1, 2).reshape({4, 4, 8}), {}, {}, {}, {}}, paged).out;
     CHECK(difference(packed.view({2, 2, 4, 6}).transpose(1, 2), expected.out) < 1e-14);
+}
+
+TEST_CASE("no sequences give empty tensors and gradients of zero, packed and in pages") {
+    const auto [packed, in_pages] =
+        GENERATE(std::pair(true, false), std::pair(true, true), std::pair(false, true));
+    const bool want_lse = GENERATE(false, true);
+    CAPTURE(packed, in_pages, want_lse);
+    PagedCache cache;
+    cache.k_pages = normal({2, 2, 2, 8}, 1);
+    cache.v_pages = normal({2, 2, 2, 6}, 2);
+    cache.block_table = at::zeros({0, 1}, at::kInt);
+    cache.lengths = at::zeros({0}, at::kInt);
+    AttentionInputs in = random_inputs(0, 4, 2, 3, 3);
+    if (packed) in = {normal({0, 4, 8}, 1), normal({0, 2, 8}, 2), normal({0, 2, 6}, 3), {}, {}};
+    in.q = conformance::leaf(in.q);
+    in.relative_bias = conformance::leaf(normal({8, 4}, 4));
+    if (in_pages) in.k = in.v = at::Tensor();
+    AttentionParams params;
+    if (packed) params.layout = Layout::packed;
+    params.want_lse = want_lse;
+    params.mask.kinds = {MaskKind::relative_bias};
+    if (in_pages) params.pages = &cache;
+    params.mask.cu_seqlens_q = params.mask.cu_seqlens_k = at::zeros({1}, at::kInt);
+    const AttentionOutputs made = reference::attention(in, params);
+    const std::vector<std::int64_t> sizes =
+        packed ? std::vector<std::int64_t>{0, 4, 6} : std::vector<std::int64_t>{0, 4, 3, 6};
+    CHECK(made.out.sizes() == at::IntArrayRef(sizes));
+    REQUIRE(made.lse.defined() == want_lse);
+    if (want_lse) {
+        CHECK(made.lse.sizes() == made.out.sizes().slice(0, made.out.dim() - 1));
+        CHECK(made.lse.scalar_type() == at::kDouble);
+    }
+    made.out.sum().backward();
+    CHECK(in.q.grad().sizes() == in.q.sizes());
+    CHECK(in.relative_bias.grad().eq(0).all().item<bool>());
 }
 
 TEST_CASE("the output is dense in q's order of strides") {

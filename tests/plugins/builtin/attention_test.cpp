@@ -98,6 +98,31 @@ TEST_CASE("packed sequences of one length are one call, others one call each") {
     CHECK(calls_of(in, params) == Calls{{"flash", 2}, {"math", 1}});  // flash takes no empty sequence
 }
 
+TEST_CASE("a packed batch of no sequences gives an lse where one is asked for, and gradients of zero") {
+    const AttentionRequest request;
+    const auto attention = test::make<Attention>("torch", "torch", request);
+    const auto type = GENERATE(at::kFloat, at::kDouble, at::kBFloat16);
+    const AttentionInputs in{random({0, 4, 8}, type).set_requires_grad(true),
+                             random({0, 2, 8}, type).set_requires_grad(true),
+                             random({0, 2, 6}, type).set_requires_grad(true),
+                             {},
+                             {}};
+    auto params = with_mask({MaskKind::documents});
+    params.layout = Layout::packed;
+    params.mask.cu_seqlens_q = params.mask.cu_seqlens_k = numbers({0});
+    for (const bool want_lse : {false, true}) {
+        params.want_lse = want_lse;
+        const auto made = attention->forward(in, params, nullptr);
+        CHECK(made.out.sizes() == at::IntArrayRef({0, 4, 6}));
+        CHECK(made.out.scalar_type() == type);
+        REQUIRE(made.lse.defined() == want_lse);
+        if (want_lse) CHECK(made.lse.scalar_type() == (type == at::kDouble ? at::kDouble : at::kFloat));
+        REQUIRE(made.out.requires_grad());
+        made.out.sum().backward();
+    }
+    for (const auto& input : {in.q, in.k, in.v}) CHECK(input.grad().sizes() == input.sizes());
+}
+
 TEST_CASE("a mask follows its data when that is changed in place, replaced, or of another length") {
     const AttentionRequest request;
     const auto attention = test::make<Attention>("torch", "torch", request);

@@ -40,10 +40,9 @@ void sum_groups(const Number* numbers, std::int32_t added, const Panels& weight,
 
 float scale_of(const float* row, const Panels& weight) {
     const float largest = row_kernels().largest(row, weight.in);
-    const float none = std::numeric_limits<float>::quiet_NaN();
-    if (weight.input_scale.defined())
-        return std::isnan(largest) ? none : *weight.input_scale.const_data_ptr<float>();
-    if (!std::isfinite(largest)) return none;
+    // A row with NaN or infinity makes no number; cut off, infinity would look like one.
+    if (!std::isfinite(largest)) return std::numeric_limits<float>::quiet_NaN();
+    if (weight.input_scale.defined()) return *weight.input_scale.const_data_ptr<float>();
     const float scale = largest / 127.0F;
     return scale == 0.0F ? 1.0F : scale;
 }

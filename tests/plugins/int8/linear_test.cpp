@@ -1,6 +1,7 @@
 // What conformance does not see: how far a quantized layer is from the dense one, by the theory of rounding;
 // that one form serves few rows and many; and that the form is as small as it should be.
 #include <cmath>
+#include <limits>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -136,4 +137,31 @@ TEST_CASE("a stored weight with the scale of its input cuts off what does not fi
                                         reference::dequantized(stored).to(at::kDouble));
     CHECK(relative(linear->forward({x}, {{}, &form}, {}), meant) < 1e-6);
     CHECK(relative(at::linear(x.clamp(-2.0, 2.0), reference::dequantized(stored)), meant) < 0.02);
+}
+
+TEST_CASE("an input that is not finite makes its row not finite, with a scale of its own or a stored one") {
+    auto stored_scale = request(), own_scale = request();
+    stored_scale.weight_format = WeightFormat::quantized;
+    stored_scale.weight_bits = 8;
+    stored_scale.input_quantization = InputQuantization::fixed;
+    const at::Tensor weight = at::randn({200, 512});
+    auto stored = reference::quantized(weight, {8, 0});
+    stored.input_scale = at::scalar_tensor(2.0 / 127.0, at::kFloat);
+    const auto fixed = test::make<Linear>("int8", "static", stored_scale);
+    const auto dynamic = test::make<Linear>("int8", "dynamic", own_scale);
+    const auto fixed_form = fixed->prepare_quantized(stored), dynamic_form = dynamic->prepare(weight, false);
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    for (const float bad : {infinity, -infinity, std::numeric_limits<float>::quiet_NaN()}) {
+        for (const std::int64_t column : {0, 100, 511}) {
+            INFO(bad << " in column " << column);
+            at::Tensor x = at::randn({9, 512});
+            x[4][column] = bad;
+            for (const auto& y : {fixed->forward({x}, {{}, &fixed_form}, {}),
+                                  dynamic->forward({x}, {{}, &dynamic_form}, {})}) {
+                const at::Tensor finite = y.isfinite();
+                CHECK_FALSE(finite[4].any().item<bool>());
+                CHECK(finite.sum().item<std::int64_t>() == 8 * 200);
+            }
+        }
+    }
 }

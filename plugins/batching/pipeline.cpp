@@ -1,6 +1,8 @@
 #include "pipeline.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace switchyard::batching {
@@ -8,11 +10,22 @@ namespace switchyard::batching {
 Pipeline::Pipeline(std::function<Batch(std::int64_t)> make, std::int64_t begin, std::int64_t end,
                    std::int64_t workers, std::int64_t ahead)
     : make_(std::move(make)), end_(end), ahead_(static_cast<std::size_t>(ahead)), next_(begin) {
-    for (std::int64_t i = 0; i < std::min(workers, end - begin); ++i)
-        workers_.emplace_back([this] { work(); });
+    const auto count = std::min(workers, end - begin);
+    workers_.reserve(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
+    try {
+        for (std::int64_t i = 0; i < count; ++i) workers_.emplace_back([this] { work(); });
+    } catch (const std::exception& problem) {
+        const auto started = std::to_string(workers_.size());
+        stop();  // no destructor runs after this
+        throw std::runtime_error("workers is " + std::to_string(workers) + ", and no more than " + started +
+                                 " threads could be started: " + problem.what() +
+                                 "; set fewer workers, or allow more threads (ulimit -u)");
+    }
 }
 
-Pipeline::~Pipeline() {
+Pipeline::~Pipeline() { stop(); }
+
+void Pipeline::stop() {
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         stop_ = true;

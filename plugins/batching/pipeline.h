@@ -17,7 +17,8 @@ namespace switchyard::batching {
 class Pipeline {
 public:
     // `make(number)` is called for begin <= number < end, on any of the workers; at most `ahead` batches are
-    // ready or being made. Workers 0: `make` runs in take().
+    // ready or being made. Workers 0: `make` runs in take(). Throws std::runtime_error if not all of them can
+    // be started.
     Pipeline(std::function<Batch(std::int64_t)> make, std::int64_t begin, std::int64_t end,
              std::int64_t workers, std::int64_t ahead);
     // Waits for the batches that are being made.
@@ -37,6 +38,7 @@ private:
     };
 
     void work();
+    void stop();
 
     const std::function<Batch(std::int64_t)> make_;
     const std::int64_t end_;

@@ -1,5 +1,7 @@
 // What conformance does not see of the plugin batching: how full its batches are, and that workers change
 // nothing. The contract itself is held by tests/plugins/builtin.
+#include <pthread.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -12,6 +14,7 @@
 #include <switchyard/interfaces/data_loader.h>
 
 #include "builtin.h"
+#include "sanitized.h"
 
 #include <switchyard_test.h>
 
@@ -173,6 +176,74 @@ TEST_CASE("any number of workers gives the same batches, and a seek starts anew"
             CHECK(same(batch, all[3]));
         }
     }
+}
+
+// Threads that are started get a stack for which there is no memory, until it goes out of scope.
+class NoMoreThreads {
+public:
+    NoMoreThreads() { ::pthread_getattr_default_np(&usual_); }
+    ~NoMoreThreads() {
+        ::pthread_setattr_default_np(&usual_);
+        ::pthread_attr_destroy(&usual_);
+    }
+    NoMoreThreads(const NoMoreThreads&) = delete;
+    NoMoreThreads& operator=(const NoMoreThreads&) = delete;
+
+    static void begin() {
+        pthread_attr_t huge;
+        ::pthread_attr_init(&huge);
+        ::pthread_attr_setstacksize(&huge, std::size_t{1} << 50);
+        ::pthread_setattr_default_np(&huge);
+        ::pthread_attr_destroy(&huge);
+    }
+
+private:
+    pthread_attr_t usual_{};
+};
+
+TEST_CASE("worker threads that cannot be started are an error that names workers, and the loader lives on") {
+    if (test::sanitized) return test::skip("built with a sanitizer: it starts threads in its own way");
+    // The first thread that reads a sample sees to it that no other one starts.
+    class Last final : public SampleSource {
+    public:
+        std::int64_t size() const override { return samples_.size(); }
+        std::int64_t length(std::int64_t index) const override { return samples_.length(index); }
+        Sample get(std::int64_t index, std::int64_t epoch) const override {
+            if (last) NoMoreThreads::begin();
+            return samples_.get(index, epoch);
+        }
+        bool last = false;
+
+    private:
+        const Ragged samples_{2000};
+    };
+    Last source;
+    auto params = budget(Layout::padded, 0);
+    params.batch_size = 4;
+    const auto loader = make("padded", params, options_of(256));
+    loader->start(source, params);
+    Batch batch;
+    {
+        const NoMoreThreads none;
+        NoMoreThreads::begin();
+        CHECK_THROWS_WITH(loader->next(batch), contains("workers is 256, and no more than 0 threads"));
+    }
+    source.last = true;
+    bool told = false;
+    for (int attempt = 0; attempt < 50 && !told; ++attempt) {  // all may be there before the first one reads
+        const NoMoreThreads some;
+        loader->seek({0, 0});
+        try {
+            loader->next(batch);
+        } catch (const std::runtime_error& problem) {
+            told = true;
+            CHECK_THAT(problem.what(), contains("workers is 256, and no more than "));
+        }
+        loader->seek({0, 0});  // ends the threads
+    }
+    CHECK(told);
+    source.last = false;
+    CHECK(loader->next(batch));
 }
 
 TEST_CASE("a sample that a worker cannot read is its own error, and the loader stays at that batch") {

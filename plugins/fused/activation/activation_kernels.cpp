@@ -79,10 +79,17 @@ struct GeluErf {
 struct Sigmoid {
     V e, s;  // e^-v, 1 / (1 + e^-v)
 };
+// Past it e^-v is no number of float32. There s is its limit, 0 or 1, and so is the slope of x s.
+constexpr float sigmoid_edge = 87.0F;
+
 HWY_INLINE Sigmoid sigmoid(F f, V v) {
     const V one = hn::Set(f, 1.0F);
-    const V e = exp(f, hn::Min(hn::Set(f, 87.0F), hn::Neg(v)));
-    return {e, hn::Div(one, hn::Add(one, e))};
+    const V e = exp(f, hn::Min(hn::Set(f, sigmoid_edge), hn::Neg(v)));
+    const auto below = hn::Lt(v, hn::Set(f, -sigmoid_edge));
+    return {e, hn::IfThenZeroElse(below, hn::Div(one, hn::Add(one, e)))};
+}
+HWY_INLINE V within_edge(F f, V v, V slope, V limit) {
+    return hn::IfThenElse(hn::Gt(hn::Abs(v), hn::Set(f, sigmoid_edge)), limit, slope);
 }
 
 // x (1 + tanh(u)) / 2 is x sigmoid(2 u), with u = sqrt(2 / pi) (x + 0.044715 x^3).
@@ -95,7 +102,8 @@ struct GeluTanh {
         const V v_slope =
             hn::MulAdd(square, hn::Set(f, 1.5957691216F * 0.134145F), hn::Set(f, 1.5957691216F));
         const V s_slope = hn::Mul(hn::Mul(at.e, at.s), at.s);
-        return {hn::Mul(x, at.s), hn::MulAdd(hn::Mul(x, s_slope), v_slope, at.s)};
+        const V slope = hn::MulAdd(hn::Mul(x, s_slope), v_slope, at.s);
+        return {hn::Mul(x, at.s), within_edge(f, v, slope, at.s)};
     }
     HWY_INLINE static V value(F f, V x) { return at(f, x).value; }
     HWY_INLINE static V slope(F f, V x) { return at(f, x).slope; }
@@ -104,7 +112,8 @@ struct GeluTanh {
 struct Silu {
     HWY_INLINE static Point at(F f, V x) {
         const Sigmoid at = sigmoid(f, x);
-        return {hn::Mul(x, at.s), hn::MulAdd(x, hn::Mul(hn::Mul(at.e, at.s), at.s), at.s)};
+        const V slope = hn::MulAdd(x, hn::Mul(hn::Mul(at.e, at.s), at.s), at.s);
+        return {hn::Mul(x, at.s), within_edge(f, x, slope, at.s)};
     }
     HWY_INLINE static V value(F f, V x) { return at(f, x).value; }
     HWY_INLINE static V slope(F f, V x) { return at(f, x).slope; }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
@@ -17,6 +18,7 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
 
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/loss.h>
@@ -206,6 +208,23 @@ TEST_CASE("fused activation: far out the limits are kept, and NaN stays NaN") {
         CHECK(activate(at::full({3}, 1000.0F), kind).eq(1000.0F).all().item<bool>());
         CHECK(activate(at::full({3}, -1000.0F), kind).abs().lt(1e-30).all().item<bool>());
         CHECK(activate(at::full({3}, nan), kind).isnan().all().item<bool>());
+    }
+}
+
+TEST_CASE("fused activation: values and slopes are the limits' at every size of finite numbers") {
+    std::vector<float> far{88.0F, 100.0F, 1e4F, 1e10F, 1e13F, 1e20F, 1e38F, 3.4e38F};
+    const auto x = at::tensor(far);
+    const auto sixteen = at::tensor(far).to(at::kBFloat16).clamp_max(3.3e38);
+    for (const auto kind :
+         {ActivationKind::gelu_erf, ActivationKind::gelu_tanh, ActivationKind::silu, ActivationKind::relu}) {
+        INFO(name(kind));
+        for (const auto& numbers : {x, sixteen}) {
+            at::Tensor slope;
+            CHECK(activate(numbers, kind, &slope).equal(numbers));
+            CHECK(slope.eq(1.0).all().item<bool>());
+            CHECK(activate(-numbers, kind, &slope).abs().lt(1e-30).all().item<bool>());
+            CHECK(slope.eq(0.0).all().item<bool>());
+        }
     }
 }
 

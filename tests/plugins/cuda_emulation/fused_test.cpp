@@ -2,6 +2,13 @@
 // the emulator as the device. To add a case: sdk/conformance/*_cases.cpp.
 #include "emulated_fused.h"
 
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/tensor.h>
+
+#include "cuda/activation/activation_on_device.h"
 #include "grid_emulation.h"
 
 #include <faults.h>
@@ -58,6 +65,27 @@ TEST_CASE("activation is right on the emulated device") {
     CHECK(report.cases > 50);
     CHECK(report.skipped == 0);
     CHECK(faults(verify(Kind::activation, DType::float16, "swiglu")) == "");
+}
+
+TEST_CASE("activation far out has the limits' values and slopes on the emulated device") {
+    const device::Queue queue{nullptr, 1};
+    std::vector<float> far{88.0F, 100.0F, 1e4F, 1e10F, 1e13F, 1e20F, 1e38F, 3.4e38F};
+    const auto x = at::tensor(far);
+    ActivationParams params;
+    for (const auto kind :
+         {ActivationKind::gelu_erf, ActivationKind::gelu_tanh, ActivationKind::silu, ActivationKind::relu}) {
+        INFO(name(kind));
+        params.activation = kind;
+        for (const bool negative : {false, true}) {
+            Saved saved;
+            const auto given = negative ? -x : x;
+            const auto y = fused_cuda::activate({given, {}}, params, &saved, queue);
+            const auto slope =
+                fused_cuda::activate_backward(params, saved, at::ones_like(y), {true, false}, queue).x;
+            CHECK((negative ? y.abs().lt(1e-30).all().item<bool>() : y.equal(x)));
+            CHECK(slope.eq(negative ? 0.0 : 1.0).all().item<bool>());
+        }
+    }
 }
 
 TEST_CASE("cross-entropy is right on the emulated device") {

@@ -45,9 +45,16 @@ __device__ __forceinline__ Point gelu_erf(float x) {
 struct Sigmoid {
     float e, s;  // e^-v, 1 / (1 + e^-v)
 };
+// Past it e^-v is no number of float32. There s is its limit, 0 or 1, and so is the slope of x s.
+constexpr float sigmoid_edge = 87.0F;
+
 __device__ __forceinline__ Sigmoid sigmoid(float v) {
-    const float e = device::exp2(multiply(fminf(-v, 87.0F), 1.4426950408889634F));
-    return {e, device::quotient(1.0F, 1.0F + e)};
+    const float e = device::exp2(multiply(fminf(-v, sigmoid_edge), 1.4426950408889634F));
+    const float s = device::quotient(1.0F, 1.0F + e);
+    return {e, v < -sigmoid_edge ? 0.0F : s};
+}
+__device__ __forceinline__ float within_edge(float v, float slope, float limit) {
+    return fabsf(v) > sigmoid_edge ? limit : slope;
 }
 
 // x (1 + tanh(u)) / 2 is x sigmoid(2 u), with u = sqrt(2 / pi) (x + 0.044715 x^3).
@@ -57,12 +64,13 @@ __device__ __forceinline__ Point gelu_tanh(float x) {
     const Sigmoid at = sigmoid(v);
     const float v_slope = fused(square, 1.5957691216F * 0.134145F, 1.5957691216F);
     const float s_slope = multiply(multiply(at.e, at.s), at.s);
-    return {multiply(x, at.s), fused(multiply(x, s_slope), v_slope, at.s)};
+    return {multiply(x, at.s), within_edge(v, fused(multiply(x, s_slope), v_slope, at.s), at.s)};
 }
 
 __device__ __forceinline__ Point silu(float x) {
     const Sigmoid at = sigmoid(x);
-    return {multiply(x, at.s), fused(x, multiply(multiply(at.e, at.s), at.s), at.s)};
+    const float slope = fused(x, multiply(multiply(at.e, at.s), at.s), at.s);
+    return {multiply(x, at.s), within_edge(x, slope, at.s)};
 }
 
 // NaN stays NaN.

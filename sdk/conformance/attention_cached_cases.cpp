@@ -67,6 +67,9 @@ void add_cached_cases(Specs& specs, DType dtype) {
                 cache.masks = masks;
                 specs.push_back(cache);
             }
+            cache.family = "pages16_column";  // a bias for all keys of a query
+            cache.dense_bias = 4;
+            specs.push_back(cache);
         }
     }
     AttentionSpec prefill{.family = "cache",

@@ -143,9 +143,9 @@ public:
                 place(bell({spec_.buckets, H}, seed_ + 4), bias_type(), device_, Placement::dense, around_);
         }
         if (spec_.masks.has(MaskKind::dense_bias)) {
-            const std::vector<std::int64_t> shapes[] = {sizes({B, H, queries(), keys()}),
-                                                        sizes({1, H, queries(), keys()}),
-                                                        sizes({B, 1, 1, keys()}), sizes({queries(), keys()})};
+            const std::vector<std::int64_t> shapes[] = {
+                sizes({B, H, queries(), keys()}), sizes({1, H, queries(), keys()}), sizes({B, 1, 1, keys()}),
+                sizes({queries(), keys()}), sizes({B, H, queries(), 1})};
             placed[4] = place(dense_bias(shapes[spec_.dense_bias]), bias_type(), device_,
                               placement() == Placement::expanded ? Placement::dense : placement(), around_);
         }

@@ -213,6 +213,7 @@ AttentionOnDevice::Call AttentionOnDevice::describe(const AttentionInputs& input
         p.dense_bias = bias.const_data_ptr();
         p.dense_is_float = bias.scalar_type() == at::kFloat;
         for (int i = 0; i < 4; ++i) p.dense_stride[i] = bias.stride(i);
+        if (keys == 1) p.dense_stride[3] = 0;  // one for all keys, of pages too, which nothing expands it to
         call.kept.push_back(bias);
     }
     if (params.dropout.active()) {

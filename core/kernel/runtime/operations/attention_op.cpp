@@ -1,5 +1,6 @@
 #include "core/kernel/runtime/operations/attention_op.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -162,6 +163,20 @@ void check_mask(const Binding<Attention>& binding, const AttentionInputs& in, co
     }
 }
 
+// Nothing but the lengths says how many keys of pages there are: those that can be read without waiting.
+void check_bias_of_pages(const Binding<Attention>& binding, const AttentionInputs& in,
+                         const AttentionParams& params) {
+    if (!params.mask.kinds.has(MaskKind::dense_bias) || !params.pages->lengths.is_cpu()) return;
+    require(binding, in.dense_bias.dim() >= 1, "dense_bias must have the keys as its last dimension");
+    const std::int64_t width = in.dense_bias.size(-1);
+    const at::Tensor lengths = params.pages->lengths.contiguous();
+    const auto* const begin = lengths.const_data_ptr<std::int32_t>();
+    const auto* const end = begin + lengths.numel();
+    const std::int64_t longest = begin == end ? 0 : *std::max_element(begin, end);
+    require(binding, width == 1 || width >= longest, "dense_bias has ", width,
+            " keys, expected 1 or at least ", longest, ", the longest of the paged cache's lengths");
+}
+
 void check(const Binding<Attention>& binding, const AttentionInputs& in, const AttentionParams& params) {
     const AttentionRequest& request = binding.request();
     require_tensor(binding, "q", in.q);
@@ -184,7 +199,8 @@ void check(const Binding<Attention>& binding, const AttentionInputs& in, const A
         Sizes sizes = paged_sizes(binding, in, params);
         check_sizes(binding, request, sizes, params.pages->k_pages.size(3));
         sizes.keys = params.pages->block_table.size(1) * params.pages->k_pages.size(1);  // at most
-        return check_mask(binding, in, params, sizes);
+        check_mask(binding, in, params, sizes);
+        return check_bias_of_pages(binding, in, params);
     }
     require_tensor(binding, "k", in.k);
     require_tensor(binding, "v", in.v);

@@ -36,7 +36,8 @@ struct AttentionSpec {
     std::int64_t buckets = 16, max_distance = 40;
     double soft_cap = 1.25;
     bool bidirectional = true;
-    int dense_bias = 0;  // which broadcast: 0 [B, H, N, M], 1 [1, H, N, M], 2 [B, 1, 1, M], 3 [N, M]
+    // Which broadcast: 0 [B, H, N, M], 1 [1, H, N, M], 2 [B, 1, 1, M], 3 [N, M], 4 [B, H, N, 1].
+    int dense_bias = 0;
     bool offsets =
         false;  // query_offsets other than the default, some of them below what any key can be seen from
     bool infinite_bias = false;  // a third of the dense bias is -inf, and all of each sequence's second query

@@ -312,6 +312,34 @@ TEST_CASE("attention: packed calls that do not fit are errors with their values"
                                           "attention.cross (plugin 'acme', component 'fast'): " + expected));
 }
 
+TEST_CASE("attention: a bias of pages has one key, or those of the longest sequence") {
+    const FakeAttention fake(GradientMode::kernel, "acme", "fast");
+    AttentionRequest request = padded_request();
+    request.needs_grad = false;
+    request.paged_cache = true;
+    const AttentionOp op = bound(fake, request);
+    PagedCache pages;
+    pages.k_pages = leaf({4, 4, 2, 8}, 2).detach();
+    pages.v_pages = leaf({4, 4, 2, 6}, 3).detach();
+    pages.block_table = ints({0, 1, 2, 3}).view({2, 2});
+    pages.lengths = ints({3, 6});
+    AttentionParams params;
+    params.mask.kinds = {MaskKind::dense_bias};
+    params.pages = &pages;
+    AttentionInputs in{leaf({2, 4, 1, 8}, 1).detach(), {}, {}, {}, {}};
+    for (const std::int64_t width : {1, 6, 8}) {
+        in.dense_bias = leaf({2, 4, 1, width}, 4).detach();
+        const auto made = op(in, params);
+        CHECK(made.out.allclose(reference::attention(in, params).out));
+    }
+    in.dense_bias = leaf({2, 4, 1, 5}, 4).detach();
+    CHECK_THROWS_WITH(
+        op(in, params),
+        Catch::Matchers::Equals(
+            "attention.cross (plugin 'acme', component 'fast'): dense_bias has 5 keys, expected "
+            "1 or at least 6, the longest of the paged cache's lengths"));
+}
+
 TEST_CASE("attention: a component that returns something else is told so") {
     class Wrong final : public Attention {
     public:

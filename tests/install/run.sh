@@ -287,10 +287,11 @@ check "the installed program explains it" example_is_explained
 kinds=(activation attention data_loader linear loss normalization optimizer precision)
 check "a new plugin of each kind builds against what is installed, without a warning" new_plugins_build
 for kind in "${kinds[@]}"; do check "a new plugin passes verify as it stands: $kind" new_plugin_verifies "$kind"; done
-if echo 'int main() {}' | clang++ -fopenmp -x c++ - -o "$TMPDIR/by_clang" 2>"$TMPDIR/clang.log"; then
+if printf '#include <concepts>\n#include <string>\nstatic_assert(__clang_major__ >= 14);\nint main() {}\n' |
+    clang++ -std=c++20 -fopenmp -x c++ - -o "$TMPDIR/clang_works" 2>"$TMPDIR/clang.log"; then
     check "a new plugin builds with clang too, without a warning, and passes verify" new_plugin_builds_with_clang
 else
-    skip "a new plugin builds with clang too, without a warning, and passes verify" "there is no clang++ with OpenMP (libomp-dev)"
+    skip "a new plugin builds with clang too, without a warning, and passes verify" "there is no clang++ with OpenMP (clang 14 or newer, libomp-dev)"
 fi
 for kind in normalization linear attention optimizer; do
     check "a new plugin of the stable tier passes verify as it stands: $kind" new_stable_plugin_verifies "$kind"

@@ -254,8 +254,8 @@ void ModelParts::gather_wholes(TrainingState& state) {
             sent.push_back({entry.parameter, entry.key, entry.value.contiguous()});
     std::erase_if(state.optimizer.entries,
                   [&](const OptimizerStateEntry& entry) { return cut_of(entry.parameter) != nullptr; });
-    const auto what =
-        "state of wholes " + std::to_string(++gathered_) + " of stage " + std::to_string(mesh_.stage());
+    const auto what = "state of wholes " + std::to_string(++gathered_wholes_) + " of stage " +
+                      std::to_string(mesh_.stage());
     for (auto& entry : gather_entries(*mesh_.tensor(), sent, what))
         state.optimizer.entries.push_back(std::move(entry));
 }
@@ -277,7 +277,7 @@ void ModelParts::gather_stages(TrainingState& state) {
     state.masters.clear();
     state.average.clear();
     for (auto& [name, key, value] :
-         gather_entries(*mesh_.pipeline(), sent, "state of stages " + std::to_string(++gathered_))) {
+         gather_entries(*mesh_.pipeline(), sent, "state of stages " + std::to_string(++gathered_stages_))) {
         const auto own_key = key.substr(1);
         if (key.front() == of_optimizer) state.optimizer.entries.push_back({name, own_key, value});
         if (key.front() == of_precision) state.precision.entries.push_back({own_key, value});

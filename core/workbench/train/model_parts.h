@@ -108,7 +108,7 @@ private:
     std::vector<WholeParameter> all_;
     bool steps_wholes_;
     std::map<std::string, std::int64_t> steppers_;
-    std::int64_t gathered_ = 0;
+    std::int64_t gathered_wholes_ = 0, gathered_stages_ = 0;  // not all ranks take part in both
     bool lost_ = false;
 };
 

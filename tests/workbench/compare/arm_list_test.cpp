@@ -229,3 +229,14 @@ TEST_CASE("parallel efficiency is a ratio by the ranks, of arms that differ in n
         CHECK(efficiency_text(comparison, pair_of(0, other)).empty());
     }
 }
+
+TEST_CASE("a recording names files without their folders, and all else as it is") {
+    config::Config job;
+    job.data.train = {"/here/a.tsv", "/there/z.tsv"};
+    job.task.labels = {"yes", "n/a"};
+    const auto values = shared_values(job, Operation::step);
+    CHECK(values.at("data.train") == R"(["a.tsv", "z.tsv"])");
+    CHECK(values.at("task.labels") == R"(["yes", "n/a"])");
+    CHECK(values.contains("model.vocab_size"));
+    CHECK_FALSE(values.contains("optimizer.lr"));
+}

@@ -74,24 +74,31 @@ TEST_CASE("one round then or now cannot tell") {
 
 TEST_CASE("a recording of something else is refused") {
     const auto recorded = before(one_arm("main", 100.0, 5, 1));
+    const std::map<std::string, std::string> standard{{"task.kind", "classification"}};
     auto now = recorded;
-    CHECK(unlike_baseline(recorded, now).empty());
+    CHECK(unlike_baseline(recorded, now, standard).empty());
     now.comparison.operation = Operation::forward;
-    CHECK(unlike_baseline(recorded, now) == "is of the operation step, this is forward");
+    CHECK(unlike_baseline(recorded, now, standard) == "is of the operation step, this is forward");
     now = recorded;
     now.title = "gpt";
-    CHECK(unlike_baseline(recorded, now) == "is of bert; this is gpt");
+    CHECK(unlike_baseline(recorded, now, standard) == "is of bert; this is gpt");
     now = recorded;
     now.host = "there, another";
-    CHECK(unlike_baseline(recorded, now) == "was measured on here, a processor; this is there, another");
+    CHECK(unlike_baseline(recorded, now, standard) ==
+          "was measured on here, a processor; this is there, another");
     now = recorded;
     now.shared_values["model.vocab_size"] = "20000";
-    CHECK(unlike_baseline(recorded, now) == "has model.vocab_size: 100; this has 20000");
+    CHECK(unlike_baseline(recorded, now, standard) == "has model.vocab_size: 100; this has 20000");
     now = recorded;
+    now.shared_values["task.kind"] = "classification";  // newer than the recording
+    CHECK(unlike_baseline(recorded, now, standard).empty());
     now.shared_values["task.kind"] = "regression";
-    CHECK(unlike_baseline(recorded, now) ==
-          "says nothing of task.kind: measure the baseline with this version");
+    CHECK(unlike_baseline(recorded, now, standard) == "has task.kind: classification; this has regression");
+    auto old = recorded;
+    old.shared_values.clear();
+    CHECK(unlike_baseline(old, recorded, standard) ==
+          "does not say of what model and data it is: measure it again with this version");
     auto failed = recorded;
     failed.comparison.arms[0].status = ArmStatus::crashed;
-    CHECK(unlike_baseline(failed, recorded) == "holds no arm that ran to its end");
+    CHECK(unlike_baseline(failed, recorded, standard) == "holds no arm that ran to its end");
 }

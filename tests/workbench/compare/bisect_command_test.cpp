@@ -79,7 +79,7 @@ TEST_CASE(
     CHECK(json["parts_most_with"] == "attention");
     const auto text = run({"plugins", "bisect", first, second, "--steps", "3"});
     CHECK(text.code == 5);
-    CHECK_THAT(text.out, contains("WRONG: the first step's"));
+    CHECK_THAT(text.out, contains("WRONG: at the first step its outputs are "));
     CHECK_THAT(text.out, contains("Losses part most with attention"));
 }
 

@@ -68,6 +68,8 @@ TEST_CASE("one seed, or a loss that is not finite, tells nothing") {
     CHECK(test_equivalence({Losses{1.0}}, {Losses{1.0}}, {}).reason == "an interval needs two seeds");
     const double nan = std::numeric_limits<double>::quiet_NaN();
     CHECK(test_equivalence(base, plus({0, 0, nan, 0, 0}), {}).reason == "a final loss is not finite");
+    CHECK(test_equivalence(base, plus({0, 0, nan, 0, 0}), {0.02, true}).reason ==
+          "a final loss is not finite");
 }
 
 TEST_CASE("margins as they are written") {

@@ -52,10 +52,11 @@ EquivalenceResult test_equivalence(std::span<const double> base, std::span<const
     if (seeds < 2) return untold("an interval needs two seeds", seeds);
     std::vector<double> differences;
     for (std::size_t i = 0; i < seeds; ++i) {
+        if (!std::isfinite(base[i]) || !std::isfinite(arm[i]))
+            return untold("a final loss is not finite", seeds);
         if (margin.relative && !(base[i] > 0.0 && arm[i] > 0.0))
             return untold("a relative margin needs losses above 0", seeds);
         differences.push_back(margin.relative ? std::log(arm[i] / base[i]) : arm[i] - base[i]);
-        if (!std::isfinite(differences.back())) return untold("a final loss is not finite", seeds);
     }
     const double n = static_cast<double>(seeds);
     double mean = 0.0, squares = 0.0;

@@ -173,7 +173,7 @@ private:
     std::string finding(const Change& change) const {
         if (!change.reason.empty()) return change.reason;
         if (const auto what = compare::too_far(change.result->drift, change.result->allowed); !what.empty())
-            return "WRONG: " + what;
+            return "WRONG: at the first step " + what;
         return std::isfinite(change.result->allowed.loss)
                    ? "the first step is the same within rounding"
                    : "of reduced accuracy: its first step is not judged";

@@ -130,7 +130,8 @@ private:
         now.title = describe(options_, checked_);
         now.host = compare::host_text(bench::to_json(host_));
         now.shared_values = compare::shared_values(checked_.config, options_.arms.operation);
-        const auto unlike = compare::unlike_baseline(read, now);
+        const auto unlike = compare::unlike_baseline(
+            read, now, compare::shared_values(config::Config(), options_.arms.operation));
         if (!unlike.empty()) throw Failure("--baseline " + options_.baseline + ": " + unlike);
         return read;
     }

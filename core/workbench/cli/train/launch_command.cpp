@@ -59,9 +59,10 @@ bool may_go_better(const distributed::LaunchResult& result) {
 }
 
 int launch_ranks(const LaunchOptions& options) {
-    // Ranks go on where nobody reads what they print any more.
-    for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
-    base::drop_what_nobody_takes();
+    if (options.words.front() == "train") {  // which goes on where nobody reads what it prints any more
+        for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+        base::drop_what_nobody_takes();
+    }
     distributed::LaunchHooks hooks;
     hooks.line = [](std::int64_t rank, bool to_stderr, const std::string& line) {
         const auto text = "[rank " + std::to_string(rank) + "] " + line + "\n";

@@ -1,6 +1,5 @@
 #include "core/workbench/compare/arms/first_step_file.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -48,14 +47,11 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-// What is not finite where the base is has no distance, and is as far from it as can be.
-double distance(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& bases) {
-    const double found = bench::relative_distance(values, bases);
-    const auto all_finite = [](const at::Tensor& base) { return at::isfinite(base).all().item<bool>(); };
-    return std::isnan(found) && bench::relative_distance(bases, bases) == 0.0 &&
-                   std::ranges::all_of(bases, all_finite)
-               ? infinite
-               : found;
+// Outputs that are not finite where the base's are have no distance: they are as far from them as can be. Of
+// gradients that says nothing, since a loss scale may have been too large for them.
+double output_distance(const at::Tensor& value, const at::Tensor& base) {
+    const double found = bench::relative_distance({value}, {base});
+    return std::isnan(found) && at::isfinite(base).all().item<bool>() ? infinite : found;
 }
 
 }  // namespace
@@ -75,13 +71,14 @@ Drift drift_between(const std::string& base, const std::string& arm) {
         const auto value = model::view_stored(ours.file, *same),
                    exact = model::view_stored(theirs.file, stored);
         if (stored.name == "logits") {
-            drift.output = distance({value}, {exact});
+            drift.output = output_distance(value, exact);
         } else {
             values.push_back(value);
             bases.push_back(exact);
         }
     }
-    if (!values.empty() && drift.gradient != infinite) drift.gradient = distance(values, bases);
+    if (!values.empty() && drift.gradient != infinite)
+        drift.gradient = bench::relative_distance(values, bases);
     return drift;
 }
 

@@ -24,8 +24,8 @@ void write_first_step(const std::string& path, const config::Config& config,
                       const std::vector<at::Tensor>& gradients);
 
 // How far the file of an arm is from the base's, with the root of summed squares: infinitely where a tensor
-// has another shape, or is not finite and the base's is; NaN where the files do not hold the same tensors.
-// The loss is not in it.
+// has another shape, or outputs are not finite and the base's are; NaN where the files do not hold the same
+// tensors. The loss is not in it.
 Drift drift_between(const std::string& base, const std::string& arm);
 
 }  // namespace switchyard::compare

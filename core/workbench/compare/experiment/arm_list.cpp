@@ -243,13 +243,31 @@ std::vector<std::string> unfair_differences(const config::Config& base, const co
     return list;
 }
 
+namespace {
+
+// `["/data/a.tsv", "b.tsv"]` without the folders.
+std::string names_alone(const std::string& paths) {
+    std::string text;
+    std::size_t begin = 0;  // of the path in progress
+    for (const char c : paths) {
+        text += c;
+        if (c == '/')
+            text.resize(begin);
+        else if (c == '"')
+            begin = text.size();
+    }
+    return text;
+}
+
+}  // namespace
+
 std::map<std::string, std::string> shared_values(const config::Config& config, Operation operation) {
     std::map<std::string, std::string> values;
     for (const auto& section : config::sections()) {
         for (const auto& field : section.fields) {
             if (!should_be_equal(field.key, operation, false)) continue;
             const auto text = config::value_text(field, field.get(config));
-            values[field.key] = text.substr(text.rfind('/') + 1);
+            values[field.key] = field.notes.path ? names_alone(text) : text;
         }
     }
     return values;

@@ -5,7 +5,8 @@
 
 namespace switchyard::compare {
 
-std::string unlike_baseline(const RecordedComparison& recorded, const RecordedComparison& now) {
+std::string unlike_baseline(const RecordedComparison& recorded, const RecordedComparison& now,
+                            const std::map<std::string, std::string>& standard) {
     const auto& was = recorded.comparison;
     const auto operation = now.comparison.operation;
     const auto base = base_index(was);
@@ -17,10 +18,12 @@ std::string unlike_baseline(const RecordedComparison& recorded, const RecordedCo
         return "is of " + base::quoted(recorded.title) + "; this is " + base::quoted(now.title);
     if (recorded.host != now.host)
         return "was measured on " + base::quoted(recorded.host) + "; this is " + base::quoted(now.host);
+    if (recorded.shared_values.empty() && !now.shared_values.empty())
+        return "does not say of what model and data it is: measure it again with this version";
     for (const auto& [key, value] : now.shared_values) {
-        const auto before = recorded.shared_values.find(key);
-        if (before == recorded.shared_values.end())
-            return "says nothing of " + key + ": measure the baseline with this version";
+        auto before = recorded.shared_values.find(key);
+        if (before == recorded.shared_values.end() && (before = standard.find(key)) == standard.end())
+            continue;
         if (before->second != value)
             return "has " + key + ": " + base::quoted(before->second) + "; this has " + base::quoted(value);
     }

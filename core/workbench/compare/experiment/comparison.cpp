@@ -45,14 +45,18 @@ int Comparison::exit_code() const {
 Drift allowed_drift(const Drift& amplification, const std::string& base_dtype, const std::string& arm_dtype) {
     const double rounding = roundings * (unit_roundoff(base_dtype) + unit_roundoff(arm_dtype));
     const double output = rounding * amplification.output;
-    // The loss of a row moves by less than its logits do; by how much less is chance, and no bound.
-    return {std::fmax(output, rounding * amplification.loss), output, rounding * amplification.gradient};
+    // The loss of a row moves by less than its logits do; by how much less is chance, and no bound. Where
+    // there are no logits, by less than the gradients that it is made of.
+    const double logits = std::isnan(output) ? rounding * amplification.gradient : output;
+    return {std::fmax(logits, rounding * amplification.loss), output, rounding * amplification.gradient};
 }
 
 std::string too_far(const Drift& drift, const Drift& allowed) {
     const auto one = [](const char* what, double is, double may) -> std::string {
-        if (std::isinf(is)) return std::string(what) + " of another shape than the base's, or not finite";
         if (std::isnan(is) || std::isnan(may) || is <= may) return "";
+        if (std::isinf(is))
+            return std::string(what) +
+                   " of another shape than the base's, or not finite, or the base's are all 0";
         return std::string(what) + " " + base::scientific(is) + " from the base's, rounding explains " +
                base::scientific(may);
     };

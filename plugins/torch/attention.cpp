@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 
+#include <switchyard/reference/attention.h>
 #include <switchyard/sdk/serves.h>
 
 namespace switchyard {
@@ -28,19 +28,6 @@ Tensor as_one_row(const Tensor& packed) { return packed.transpose(0, 1).unsqueez
 // [T, H, D] as [B, H, N, D] of B sequences of one length: a view whatever the strides.
 Tensor as_rows(const Tensor& packed, std::int64_t sequences, std::int64_t length) {
     return packed.unflatten(0, {sequences, length}).transpose(1, 2);
-}
-
-// Empty, and with gradients of zero for the inputs.
-AttentionOutputs of_no_sequences(const AttentionInputs& inputs, const AttentionParams& params) {
-    const std::int64_t heads = inputs.q.size(1);
-    const auto type = inputs.q.scalar_type();
-    AttentionOutputs outputs;
-    outputs.out = inputs.q.new_zeros({0, heads, inputs.v.size(2)});
-    for (const Tensor* input : {&inputs.q, &inputs.k, &inputs.v, &inputs.relative_bias})
-        if (input->defined()) outputs.out = outputs.out + input->sum().to(type);
-    if (params.want_lse)
-        outputs.lse = inputs.q.new_zeros({0, heads}, type == at::kDouble ? at::kDouble : at::kFloat);
-    return outputs;
 }
 
 void require_flash(Verdict& verdict, const AttentionRequest& request) {
@@ -153,7 +140,7 @@ AttentionOutputs TorchAttention::packed_one_by_one(const AttentionInputs& inputs
                                                    const AttentionParams& params) {
     const auto& lengths_q = lengths_q_.of(params.mask.cu_seqlens_q);
     const auto& lengths_k = lengths_k_.of(params.mask.cu_seqlens_k);
-    if (lengths_q.empty()) return of_no_sequences(inputs, params);
+    if (lengths_q.empty()) return reference::attention(inputs, params);
     const auto q = as_one_row(inputs.q).split_with_sizes(lengths_q, 2);
     const auto k = as_one_row(inputs.k).split_with_sizes(lengths_k, 2);
     const auto v = as_one_row(inputs.v).split_with_sizes(lengths_k, 2);

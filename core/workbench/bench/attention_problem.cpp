@@ -84,6 +84,7 @@ std::pair<std::int64_t, std::int64_t> visible_range(const AttentionMask& mask, s
         if (mask.window_left >= 0) first = std::max(first, p - mask.window_left);
         if (mask.window_right >= 0) last = std::min(last, p + mask.window_right + 1);
     }
+    first = std::min(first, keys);
     return {first, std::max(first, last)};
 }
 
@@ -125,6 +126,20 @@ AttentionProblem attention_problem(const BenchSettings& settings, const BenchSha
     return problem;
 }
 
+double visible_pairs(const AttentionMask& mask, std::int64_t queries, std::int64_t keys, std::int64_t offset,
+                     std::int64_t prefix) {
+    if (!mask.kinds.has(MaskKind::causal) && !mask.kinds.has(MaskKind::sliding_window))
+        return static_cast<double>(queries) * static_cast<double>(keys);
+    prefix = std::clamp<std::int64_t>(prefix, 0, keys);
+    double pairs = 0.0;
+    for (std::int64_t i = 0; i < queries; ++i) {
+        const auto [first, last] = visible_range(mask, i + offset, keys);
+        const auto before = std::min(prefix, first), after = std::max<std::int64_t>(0, prefix - last);
+        pairs += static_cast<double>(before + (last - first) + after);
+    }
+    return pairs;
+}
+
 double visible_pairs(const AttentionProblem& problem) {
     const AttentionMask& mask = problem.params.mask;
     const bool packed = problem.params.layout == Layout::packed;
@@ -138,14 +153,7 @@ double visible_pairs(const AttentionProblem& problem) {
             mask.prefix_lengths.defined()
                 ? mask.prefix_lengths[static_cast<std::int64_t>(sequence)].item<std::int64_t>()
                 : 0;
-        for (std::int64_t i = 0; i < queries; ++i) {
-            const auto [first, last] = visible_range(mask, i + offset, keys);
-            const std::int64_t before =
-                std::min({prefix, keys, last > first ? first : keys});  // of the prefix, outside of the range
-            const std::int64_t after =
-                last > first ? std::max<std::int64_t>(std::min(prefix, keys) - last, 0) : 0;
-            pairs += static_cast<double>(last - first + std::max<std::int64_t>(before, 0) + after);
-        }
+        pairs += visible_pairs(mask, queries, keys, offset, prefix);
     }
     return pairs;
 }

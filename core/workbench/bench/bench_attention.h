@@ -28,6 +28,10 @@ AttentionProblem attention_problem(const BenchSettings& settings, const BenchSha
 
 // Pairs of query and key that one head computes, over all sequences.
 double visible_pairs(const AttentionProblem& problem);
+// Of one sequence and one head: `offset` is the first query's position, and all queries see the first
+// `prefix` keys.
+double visible_pairs(const AttentionMask& mask, std::int64_t queries, std::int64_t keys, std::int64_t offset,
+                     std::int64_t prefix);
 
 // Consecutive sequences and kv heads of a problem, as a problem of its own that gives the same numbers for
 // them.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <switchyard/interfaces/kinds.h>
+#include "core/workbench/bench/bench_attention.h"
 #include "core/workbench/profile/operator_costs.h"
 
 namespace switchyard::profile {
@@ -17,30 +18,9 @@ std::vector<std::int64_t> whole_numbers(const at::Tensor& tensor) {
     return {first, first + tensor.numel()};
 }
 
-// Of one sequence; `offset` is the first query's position, `prefix` the number of keys that all queries see.
-double pairs_of(const AttentionMask& mask, std::int64_t queries, std::int64_t keys, std::int64_t offset,
-                std::int64_t prefix) {
-    const bool causal = mask.kinds.has(MaskKind::causal);
-    const bool window = mask.kinds.has(MaskKind::sliding_window);
-    if (!causal && !window) return static_cast<double>(queries) * static_cast<double>(keys);
-    double pairs = 0.0;
-    for (std::int64_t i = 0; i < queries; ++i) {
-        const std::int64_t at = i + offset;
-        std::int64_t first = 0, last = keys;
-        if (causal) last = std::min(last, at + 1);
-        if (window && mask.window_left >= 0) first = std::max(first, at - mask.window_left);
-        if (window && mask.window_right >= 0) last = std::min(last, at + mask.window_right + 1);
-        first = std::min(first, keys);
-        last = std::max(first, last);
-        const auto before = std::min(prefix, first), after = std::max<std::int64_t>(0, prefix - last);
-        pairs += static_cast<double>(before + (last - first) + after);
-    }
-    return pairs;
-}
-
 // Of sequence i.
-std::int64_t prefix_of(const std::vector<std::int64_t>& prefixes, std::size_t i, std::int64_t keys) {
-    return i < prefixes.size() ? std::clamp<std::int64_t>(prefixes[i], 0, keys) : 0;
+std::int64_t prefix_of(const std::vector<std::int64_t>& prefixes, std::size_t i) {
+    return i < prefixes.size() ? prefixes[i] : 0;
 }
 
 using Inputs = std::span<const at::Tensor* const>;
@@ -106,17 +86,19 @@ double visible_pairs(const AttentionParams& params, const at::Tensor& q, const a
         const auto of_q = whole_numbers(mask.cu_seqlens_q), of_k = whole_numbers(mask.cu_seqlens_k);
         for (std::size_t i = 1; i < std::min(of_q.size(), of_k.size()); ++i) {
             const auto queries = of_q[i] - of_q[i - 1], keys = of_k[i] - of_k[i - 1];
-            pairs += pairs_of(mask, queries, keys, keys - queries, prefix_of(prefixes, i - 1, keys));
+            pairs += bench::visible_pairs(mask, queries, keys, keys - queries, prefix_of(prefixes, i - 1));
         }
         return pairs;
     }
     const auto batch = q.size(0), queries = q.size(2), given = k.size(2);
     const auto lengths =
         mask.kinds.has(MaskKind::key_lengths) ? whole_numbers(mask.key_lengths) : std::vector<std::int64_t>();
+    if (lengths.empty() && prefixes.empty())
+        return static_cast<double>(batch) * bench::visible_pairs(mask, queries, given, given - queries, 0);
     for (std::int64_t row = 0; row < batch; ++row) {
         const auto at = static_cast<std::size_t>(row);
         const auto keys = at < lengths.size() ? std::min(lengths[at], given) : given;
-        pairs += pairs_of(mask, queries, keys, given - queries, prefix_of(prefixes, at, keys));
+        pairs += bench::visible_pairs(mask, queries, keys, given - queries, prefix_of(prefixes, at));
     }
     return pairs;
 }

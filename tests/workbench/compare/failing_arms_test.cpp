@@ -50,9 +50,9 @@ Outcome ended_by(int signal) {
 TEST_CASE("--fastest takes nothing away from what is said of arms that all failed") {
     const TinyJob job;
     const auto fastest = job.file("fastest");
-    const auto outcome = compared_text(
-        job, {"--arm", "one: optimizer.lr=1e30 optimizer.max_grad_norm=0", "--arm",
-              "two: optimizer.lr=2e30 optimizer.max_grad_norm=0", "--fastest", fastest});
+    const auto outcome =
+        compared_text(job, {"--arm", "one: optimizer.lr=1e30 optimizer.max_grad_norm=0", "--arm",
+                            "two: optimizer.lr=2e30 optimizer.max_grad_norm=0", "--fastest", fastest});
     CHECK(outcome.code == 1);
     CHECK_THAT(outcome.out, contains("the loss is not finite at step "));
     CHECK_THAT(outcome.err, contains("--fastest: no arm could be timed, so " + fastest + " was not written"));

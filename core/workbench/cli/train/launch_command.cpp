@@ -59,7 +59,8 @@ bool may_go_better(const distributed::LaunchResult& result) {
 }
 
 int launch_ranks(const LaunchOptions& options) {
-    if (options.words.front() == "train") {  // which goes on where nobody reads what it prints any more
+    const bool trains = options.words.front() == "train";
+    if (trains) {  // which goes on where nobody reads what it prints any more
         for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
         base::drop_what_nobody_takes();
     }
@@ -79,7 +80,7 @@ int launch_ranks(const LaunchOptions& options) {
         if (!result.failure.empty() && (result.killed || !result.told || again))
             std::cerr << ((again ? "" : "error: ") + result.failure + "\n");
         // Whoever read it may have gone, as head does: a run is whole all the same.
-        if (options.words.front() == "train") std::cout.clear();
+        if (trains) std::cout.clear();
         if (!again) return result.exit_code;
         ++launch.attempt;
         launch.words = resuming(std::move(launch.words));

@@ -209,6 +209,28 @@ bool should_be_equal(const std::string& key, Operation operation, bool other_bat
     return key == "run.seed" || key == "train.weights";
 }
 
+std::vector<const config::Field*> shared_fields(Operation operation, bool other_batches) {
+    std::vector<const config::Field*> fields;
+    for (const auto& section : config::sections())
+        for (const auto& field : section.fields)
+            if (should_be_equal(field.key, operation, other_batches)) fields.push_back(&field);
+    return fields;
+}
+
+// `["/data/a.tsv", "b.tsv"]` without the folders.
+std::string names_alone(const std::string& paths) {
+    std::string text;
+    std::size_t begin = 0;  // of the path in progress
+    for (const char c : paths) {
+        text += c;
+        if (c == '/')
+            text.resize(begin);
+        else if (c == '"')
+            begin = text.size();
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string short_name(const std::string& override) {
@@ -232,43 +254,19 @@ ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfi
 std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm,
                                             Operation operation, bool other_batches) {
     std::vector<std::string> list;
-    for (const auto& section : config::sections()) {
-        for (const auto& field : section.fields) {
-            if (!should_be_equal(field.key, operation, other_batches)) continue;
-            const auto theirs = config::value_text(field, field.get(arm));
-            const auto ours = config::value_text(field, field.get(base));
-            if (theirs != ours) list.push_back(field.key + ": " + theirs + ", the base has " + ours);
-        }
+    for (const auto* field : shared_fields(operation, other_batches)) {
+        const auto theirs = config::value_text(*field, field->get(arm));
+        const auto ours = config::value_text(*field, field->get(base));
+        if (theirs != ours) list.push_back(field->key + ": " + theirs + ", the base has " + ours);
     }
     return list;
 }
 
-namespace {
-
-// `["/data/a.tsv", "b.tsv"]` without the folders.
-std::string names_alone(const std::string& paths) {
-    std::string text;
-    std::size_t begin = 0;  // of the path in progress
-    for (const char c : paths) {
-        text += c;
-        if (c == '/')
-            text.resize(begin);
-        else if (c == '"')
-            begin = text.size();
-    }
-    return text;
-}
-
-}  // namespace
-
 std::map<std::string, std::string> shared_values(const config::Config& config, Operation operation) {
     std::map<std::string, std::string> values;
-    for (const auto& section : config::sections()) {
-        for (const auto& field : section.fields) {
-            if (!should_be_equal(field.key, operation, false)) continue;
-            const auto text = config::value_text(field, field.get(config));
-            values[field.key] = field.notes.path ? names_alone(text) : text;
-        }
+    for (const auto* field : shared_fields(operation, false)) {
+        const auto text = config::value_text(*field, field->get(config));
+        values[field->key] = field->notes.path ? names_alone(text) : text;
     }
     return values;
 }

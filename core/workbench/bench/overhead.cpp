@@ -60,36 +60,29 @@ int OverheadReport::exit_code() const {
                : 1;
 }
 
-OverheadReport run_overhead(const BenchRequest& request, const std::vector<BenchSettings>& settings,
-                            const BenchWorld& world) {
+OverheadReport run_overhead(const std::vector<BenchRequest>& requests, const BenchWorld& world) {
     OverheadReport report;
-    BenchRequest part = request;
-    part.timing.time_budget_ms /=
-        static_cast<double>(2 * settings.size() * request.dtypes.size() * request.backends.size());
-    for (const BenchSettings& of_kind : settings) {
-        const BenchShape shape = *parse_shape(of_kind.kind, default_shapes(of_kind.kind).front()).shape;
+    for (BenchRequest request : requests) {
+        const Kind kind = request.settings.kind;
+        request.timing.time_budget_ms /=
+            static_cast<double>(2 * requests.size() * request.dtypes.size() * request.backends.size());
+        const BenchShape shape = *parse_shape(kind, default_shapes(kind).front()).shape;
         for (const DType dtype : request.dtypes) {
-            const std::unique_ptr<BenchCase> bench_case = make_case(of_kind, shape, dtype);
-            for (const Pass pass : passes_of(of_kind.kind)) {
+            const std::unique_ptr<BenchCase> bench_case = make_case(request.settings, shape, dtype);
+            for (const Pass pass : passes_of(kind)) {
                 for (const std::string& backend : request.backends) {
-                    OverheadRow row{of_kind.kind,
-                                    shape.text,
-                                    of_kind.describe(),
-                                    dtype,
-                                    pass,
-                                    backend,
-                                    backend,
-                                    "",
-                                    {},
-                                    {},
-                                    {},
-                                    0,
-                                    0};
+                    OverheadRow row;
+                    row.kind = kind;
+                    row.shape = shape.text;
+                    row.settings = request.settings.describe();
+                    row.dtype = dtype;
+                    row.pass = pass;
+                    row.asked = row.ran = backend;
                     if (world.progress)
-                        world.progress(std::string(name(of_kind.kind)) + " " + shape.text + " " +
+                        world.progress(std::string(name(kind)) + " " + shape.text + " " +
                                        std::string(name(pass)));
                     try {
-                        measure(row, *bench_case, part, world);
+                        measure(row, *bench_case, request, world);
                     } catch (const runtime::PluginError& error) {
                         row.message = error.what();
                     }

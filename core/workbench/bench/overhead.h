@@ -33,10 +33,8 @@ struct OverheadReport {
     int exit_code() const;
 };
 
-// Of the backends in `request`, with its dtypes and timing, on `settings` with the default shapes of each
-// kind.
-OverheadReport run_overhead(const BenchRequest& request, const std::vector<BenchSettings>& settings,
-                            const BenchWorld& world);
+// One request a kind, with the default shape of each; they share the time budget of the first.
+OverheadReport run_overhead(const std::vector<BenchRequest>& requests, const BenchWorld& world);
 
 std::string to_text(const OverheadReport& report);
 nlohmann::json to_json(const OverheadReport& report);

@@ -231,8 +231,10 @@ TEST_CASE("what cannot be meant is one message and code 2, before anything runs"
          "--stacks A,B`\n"},
         {{"bench", "step"}, "error: there is no bench step: "},
         {{"bench", "overhead", "--pass", "forward"},
-         "error: bench overhead takes no --pass: it runs the default"},
-        {{"bench", "overhead", "--sweep", "length=1,2"}, "error: bench overhead takes no --sweep"},
+         "error: --pass is for bench attention, normalization, activation, loss, optimizer, linear; bench "
+         "overhead "
+         "does not use it\n"},
+        {{"bench", "overhead", "--sweep", "length=1,2"}, "error: --sweep is for bench attention, "},
         {{"bench", "attention", "--set", "run.device=cuda"},
          "error: run.device: bench times on the CPU; expected cpu, got cuda\n"},
         {{"bench"}, "WHAT"},

@@ -299,3 +299,24 @@ TEST_CASE("a signal ends generate while it waits for more prompts, and what was 
         fs::remove(output);
     }
 }
+
+TEST_CASE("a signal before the first prompt leaves the file of before, and nothing beside it") {
+    const LanguageJob job;
+    job.trained("gpt", "run", {"train.steps=1"});
+    const auto pipe = job.file("pipe.smi"), output = job.file("out.jsonl");
+    job.files().write("out.jsonl", "old\n");
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    Started process({"generate", job.file("run"), "--prompts", pipe, "--jsonl", output});
+    const auto aside = [&] {
+        return std::ranges::any_of(fs::directory_iterator(job.file("")), [](const auto& entry) {
+            return entry.path().filename().string().starts_with(".writing-");
+        });
+    };
+    REQUIRE(wait_until([&] { return process.ended() || aside(); }));
+    process.send(SIGTERM);
+    const auto outcome = process.wait();
+    INFO(outcome.err);
+    CHECK(outcome.code == 143);
+    CHECK_FALSE(aside());
+    CHECK(bytes_of(output) == "old\n");
+}

@@ -59,10 +59,18 @@ public:
         return show(bench::to_json(report), bench::to_text(report), report.exit_code());
     }
 
-    int overhead(bench::BenchRequest request, const std::vector<bench::BenchSettings>& settings) {
-        request.backends = options_.backends.empty() ? std::vector<std::string>{"torch"} : options_.backends;
-        for (const auto& backend : request.backends) check_overhead_backend(backend, settings);
-        const auto report = bench::run_overhead(request, settings, world());
+    int overhead(const bench::BenchRequest& asked, const std::vector<bench::BenchSettings>& settings) {
+        const auto backends =
+            options_.backends.empty() ? std::vector<std::string>{"torch"} : options_.backends;
+        for (const auto& backend : backends) check_overhead_backend(backend, settings);
+        std::vector<bench::BenchRequest> requests;
+        for (const auto& of_kind : settings) {
+            requests.push_back(asked);
+            requests.back().settings = of_kind;
+            requests.back().slot = job_.config.slot(of_kind.kind);
+            requests.back().backends = backends;
+        }
+        const auto report = bench::run_overhead(requests, world());
         return show(bench::to_json(report), bench::to_text(report), report.exit_code());
     }
 
@@ -117,17 +125,6 @@ int run_operators(const BenchOptions& options) {
 
 // In float32 unless told otherwise; attention causal and not.
 int run_overhead(const BenchOptions& options) {
-    const std::pair<const char*, bool> of_tables[] = {{"--shape", !options.shapes.empty()},
-                                                      {"--pass", !options.passes.empty()},
-                                                      {"--sweep", !options.sweep.empty()},
-                                                      {"--memory-budget", !options.memory_budget.empty()},
-                                                      {"--base", !options.base.empty()}};
-    for (const auto& [option, given] : of_tables) {
-        if (given)
-            throw Failure("bench overhead takes no " + std::string(option) +
-                          ": it runs the default shapes of all kinds, forward and backward, against "
-                          "LibTorch's own calls");
-    }
     bench::BenchRequest request;
     request.dtypes = options.dtypes.empty() ? std::vector<DType>{DType::float32}
                                             : read_bench_dtypes(options, Kind::attention);
@@ -136,7 +133,7 @@ int run_overhead(const BenchOptions& options) {
     for (const Kind kind : all_kinds) {
         if (facts_of(kind).measured) settings.push_back(read_bench_settings(options, kind));
     }
-    return Bench(options).overhead(std::move(request), settings);
+    return Bench(options).overhead(request, settings);
 }
 
 int run(const BenchOptions& options) {
@@ -144,6 +141,7 @@ int run(const BenchOptions& options) {
     return run_operators(options);
 }
 
+constexpr const char* of_one = "One operation";
 constexpr const char* of_attention = "Attention";
 constexpr const char* of_rows = "Normalization, activation, loss";
 constexpr const char* of_parameters = "Normalization, activation, linear";
@@ -154,6 +152,7 @@ using Words = std::vector<std::string>;
 // What an option is for; empty: for everything.
 Words served_by(const CLI::Option& option) {
     static const std::map<std::string, Words> groups{
+        {of_one, {"attention", "normalization", "activation", "loss", "optimizer", "linear"}},
         {of_attention, {"attention", "overhead"}},
         {of_rows, {"normalization", "activation", "loss", "overhead"}},
         {of_parameters, {"normalization", "activation", "linear", "overhead"}},
@@ -192,13 +191,16 @@ void add_common(CLI::App& command, BenchOptions& options) {
     command
         .add_option("--sweep", options.sweep,
                     "run a backend for each value of one of its options, as chunk_size or chunk_size=64,256")
-        ->type_name("OPTION[=A,B]");
+        ->type_name("OPTION[=A,B]")
+        ->group(of_one);
     command
         .add_option("--memory-budget", options.memory_budget,
                     "with --sweep: name the fastest value whose extra memory stays within it")
-        ->type_name("BYTES");
+        ->type_name("BYTES")
+        ->group(of_one);
     command.add_option("--base", options.base, "the backend that speedups are relative to; default: torch")
-        ->type_name("NAME");
+        ->type_name("NAME")
+        ->group(of_one);
     command
         .add_option("--shape", options.shapes,
                     "attention B,H,N,D or B,H,K,N,M,D; normalization and activation ROWS,WIDTH; loss "
@@ -207,11 +209,13 @@ void add_common(CLI::App& command, BenchOptions& options) {
         ->type_name("SHAPE")
         ->expected(1)
         ->allow_extra_args(false)
-        ->take_all();
+        ->take_all()
+        ->group(of_one);
     list(command, "--dtype", options.dtypes, "dtypes of the tensors; default: float32,bfloat16")
         ->type_name("A,B");
     list(command, "--pass", options.passes, "forward, backward, forward_backward; of an optimizer: step")
-        ->type_name("A,B");
+        ->type_name("A,B")
+        ->group(of_one);
     add_number(command, "--dropout", options.dropout, "probability of dropout", "P", number(0.0, 1.0));
     add_number(command, "--time-budget", options.time_budget, "time for all tables together, roughly",
                "SECONDS", number(1e-3, 1e9))

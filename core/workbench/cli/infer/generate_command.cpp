@@ -47,6 +47,8 @@ class Writing {
 public:
     Writing(const WriteOptions& options, const train::Session& session, train::StopSignal& stop)
         : options_(options), session_(session), stop_(stop), output_(options.output) {
+        if (options.output.lines.replaces_file())
+            stop_.note();  // so that what is written aside is taken away
         const auto& config = session.config();
         const auto& tokenizer = session.tokenizer();
         auto asked = options.generate;

@@ -120,7 +120,7 @@ void GenerationOutput::finish(const infer::GenerationSpeed& speed, const infer::
     all["speed"] = speed_json(speed);
     if (drafts != nullptr) all["draft"] = draft_json(*drafts);
     if (interrupted) all["interrupted"] = true;
-    lines_.finish();
+    if (!interrupted || count_ > 0) lines_.finish();  // nothing takes no file's place
     write_json(options_.json, all);
     std::cout.flush();
     std::cerr << speed_text(speed) + (drafts != nullptr ? draft_text(*drafts) : "");

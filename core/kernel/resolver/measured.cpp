@@ -108,6 +108,15 @@ MeasuredCandidate identity(const Candidate& candidate, const config::SlotConfig&
     return made;
 }
 
+std::string subject(const std::string& shape_class, const std::vector<MeasuredCandidate>& candidates) {
+    std::vector<std::string> list;
+    for (const auto& candidate : candidates) list.push_back("\n" + candidate.name + " " + candidate.options);
+    std::sort(list.begin(), list.end());
+    std::string text = shape_class;
+    for (const auto& one : list) text += one;
+    return text;
+}
+
 bool covers(const Measurement& measurement, const SlotUse& use,
             const std::vector<const Candidate*>& conformant) {
     return std::all_of(conformant.begin(), conformant.end(), [&](const Candidate* candidate) {
@@ -118,10 +127,17 @@ bool covers(const Measurement& measurement, const SlotUse& use,
 const Measurement* MeasuredChoice::find(const SlotUse& use,
                                         const std::vector<const Candidate*>& conformant) const {
     const auto wanted = shape_class(use.kind, *use.request);
-    const auto found = std::find_if(measurements.begin(), measurements.end(), [&](const Measurement& each) {
-        return each.shape_class == wanted && each.host == host && covers(each, use, conformant);
-    });
-    return found == measurements.end() ? nullptr : &*found;
+    const auto nearer = [](const Measurement& one, const Measurement& other) {
+        if (one.candidates.size() != other.candidates.size())
+            return one.candidates.size() < other.candidates.size();
+        return one.date > other.date;
+    };
+    const Measurement* found = nullptr;
+    for (const auto& each : measurements) {
+        if (each.shape_class != wanted || each.host != host || !covers(each, use, conformant)) continue;
+        if (found == nullptr || nearer(each, *found)) found = &each;
+    }
+    return found;
 }
 
 Choice MeasuredChoice::operator()(const SlotUse& use, const std::vector<const Candidate*>& conformant) const {

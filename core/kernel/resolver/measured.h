@@ -24,6 +24,10 @@ std::string not_measured_because(Kind kind, const Request& request);
 // A candidate for a use as it is written down: name, library, options; no time yet.
 MeasuredCandidate identity(const Candidate& candidate, const config::SlotConfig& config);
 
+// What is timed, in words: the class, and names and options of the candidates, in whatever order, of whatever
+// build. A measurement replaces an earlier one of the same on its host, and no other.
+std::string subject(const std::string& shape_class, const std::vector<MeasuredCandidate>& candidates);
+
 // Does the measurement have each of these candidates, as they are now?
 bool covers(const Measurement& measurement, const SlotUse& use,
             const std::vector<const Candidate*>& conformant);
@@ -40,6 +44,7 @@ struct MeasuredChoice {
     double noise = 0.03;
 
     Choice operator()(const SlotUse& use, const std::vector<const Candidate*>& conformant) const;
+    // Of several that hold the one that has the fewest others beside these candidates, and of those the latest.
     // nullptr: none that holds.
     const Measurement* find(const SlotUse& use, const std::vector<const Candidate*>& conformant) const;
 };

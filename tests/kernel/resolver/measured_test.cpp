@@ -125,6 +125,34 @@ TEST_CASE("a measurement of another host, class, library or option is as good as
     }
 }
 
+TEST_CASE("what is timed is a class with its candidates and their options, whoever built them") {
+    const auto of = [](const std::vector<MeasuredCandidate>& candidates) {
+        return subject("attention float32", candidates);
+    };
+    const auto naive = timed("naive", 1.0), torch = timed("torch", 2.0);
+    auto rebuilt = timed("torch", 7.0), chunked = torch;
+    rebuilt.library = "a newer build";
+    chunked.options = R"({"chunk_size":9})";
+    const auto both = of({naive, torch});
+    CHECK(of({torch, naive}) == both);
+    CHECK(of({naive, rebuilt}) == both);
+    CHECK(of({naive, chunked}) != both);
+    CHECK(of({naive}) != both);
+    CHECK(subject("attention bfloat16", {naive, torch}) != both);
+}
+
+TEST_CASE("of measurements that hold the one of just these candidates counts, and of those the latest") {
+    const auto all =
+        measured({timed("naive", 1.0), timed("torch", 2.0), timed("flash", 3.0), timed("gone", 0.1)});
+    const auto exact = measured({timed("naive", 3.0), timed("torch", 1.0), timed("flash", 2.0)});
+    auto later = measured({timed("naive", 3.0), timed("torch", 2.0), timed("flash", 1.0)});
+    later.date = "2026-12-01";
+    CHECK(plan_with({all, exact}).chosen->component == "torch");
+    CHECK(plan_with({exact, all}).chosen->component == "torch");
+    CHECK(plan_with({later, exact}).chosen->component == "flash");
+    CHECK(plan_with({exact, later, all}).chosen->component == "flash");
+}
+
 TEST_CASE("candidates that are no longer there, or do not conform, do not matter") {
     const auto all =
         measured({timed("naive", 1.0), timed("torch", 2.0), timed("flash", 3.0), timed("gone", 0.1)});

@@ -157,6 +157,26 @@ TEST_CASE("every form of request that the models make can be timed") {
     }
 }
 
+TEST_CASE("uses of one class with other options are each measured and keep their times") {
+    const Place place("[[layer]]\nmatch = \"decoder.1\"\nattention.options.chunked.chunk_size = 9\n");
+    const std::vector<std::vector<std::string>> commands{{"--slot", "attention"},
+                                                         {"--slot", "attention", "--again"}};
+    for (const auto& command : commands) {
+        const auto json = place.tune_json(command);
+        REQUIRE(json.at("slots").size() == 4);  // two layers, to train and to evaluate
+        for (const auto& slot : json.at("slots")) {
+            INFO(slot.at("layers") << ", " << slot.at("phase"));
+            CHECK(slot.at("known_before") == false);
+        }
+        CHECK(place.measurement_cache().size() == 4);
+    }
+    const auto plan = run_json({"plan", place.config}, 0, place.options);
+    for (const auto& slot : plan.at("slots")) {
+        INFO(slot.at("slot") << " of " << slot.at("layers"));
+        CHECK(slot.at("measured").is_object() == (slot.at("kind") == "attention"));
+    }
+}
+
 TEST_CASE("measurements hold for the host, the threads and the allocator with which they were taken") {
     const Place place;
     REQUIRE(place.tune(one_slot).code == 0);
@@ -192,8 +212,8 @@ TEST_CASE("a file that holds no measurement is told, not used, and measured agai
     REQUIRE(json.at("slots").size() == 2);
     CHECK(json.at("slots").at(0).at("known_before") != json.at("slots").at(1).at("known_before"));
     CHECK(place.plan().err.empty());
-    for (const auto& slot : place.tune_json({"--slot", "activation", "--again"}).at("slots"))
-        CHECK(slot.at("known_before") == false);
+    const auto again = place.tune_json({"--slot", "activation", "--again"});
+    for (const auto& slot : again.at("slots")) CHECK(slot.at("known_before") == false);
 }
 
 TEST_CASE("where nothing can be remembered, tune says so and ends with 1") {

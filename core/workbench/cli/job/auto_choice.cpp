@@ -32,6 +32,13 @@ std::vector<const resolver::Candidate*> pointers(const std::vector<resolver::Can
     return list;
 }
 
+std::string subject_of(const OpenChoice& choice) {
+    std::vector<resolver::MeasuredCandidate> candidates;
+    for (const auto& candidate : choice.candidates)
+        candidates.push_back(resolver::identity(candidate, choice.use.config));
+    return resolver::subject(resolver::shape_class(choice.use.kind, *choice.use.request), candidates);
+}
+
 std::string seconds_text(double seconds) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f s", seconds);
@@ -127,9 +134,9 @@ std::vector<bool> Measurements::measure(const std::vector<OpenChoice>& choices, 
 
 bool Measurements::measure_one(const OpenChoice& choice, runtime::Registry& registry, config::KeepTimes keep,
                                bool again) {
-    const auto shape_class = resolver::shape_class(choice.use.kind, *choice.use.request);
+    const auto subject = subject_of(choice);
     const bool known = find(choice) != nullptr;
-    if (known && (!again || measured_now_.contains(shape_class))) return false;
+    if (known && (!again || measured_now_.contains(subject))) return false;
     const c10::Device device(to_device_type(choice.use.request->device));
     bench::HostStopwatch stopwatch([device] { bench::synchronize(device); });
     const auto before = bench::processor_times();
@@ -143,10 +150,18 @@ bool Measurements::measure_one(const OpenChoice& choice, runtime::Registry& regi
     if (!disturbed || keep == config::KeepTimes::always) {
         if (const auto error = measurement_cache_.store(measurement)) not_remembered_ = *error;
     }
-    std::erase_if(chooser_.measurements, [&](const auto& each) { return each.shape_class == shape_class; });
-    chooser_.measurements.push_back(std::move(measurement));
-    measured_now_.insert(shape_class);
+    take(std::move(measurement));
+    measured_now_.insert(subject);
     return true;
+}
+
+void Measurements::take(resolver::Measurement measurement) {
+    const auto subject = resolver::subject(measurement.shape_class, measurement.candidates);
+    std::erase_if(chooser_.measurements, [&](const auto& each) {
+        return each.host == measurement.host &&
+               resolver::subject(each.shape_class, each.candidates) == subject;
+    });
+    chooser_.measurements.push_back(std::move(measurement));
 }
 
 resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs, runtime::Registry& registry,

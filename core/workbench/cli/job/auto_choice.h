@@ -63,7 +63,7 @@ public:
     const std::vector<std::string>& notes() const { return notes_; }
     // Why something could not be remembered; empty: all could.
     const std::string& not_remembered() const { return not_remembered_; }
-    // How many classes were measured now, and how many of them while others used the processors: the largest
+    // How many kinds of request were measured now, and how many of them while others used the processors: the largest
     // share that they had.
     std::size_t measured() const { return measured_now_.size(); }
     std::size_t disturbed() const { return disturbed_; }
@@ -72,12 +72,13 @@ public:
 private:
     bool measure_one(const OpenChoice& choice, runtime::Registry& registry, config::KeepTimes keep,
                      bool again);
+    void take(resolver::Measurement measurement);  // instead of an earlier one of the same
 
     const HostInfo& host_;
     MeasurementCache measurement_cache_;
     std::vector<std::string> notes_;
     std::string not_remembered_;
-    std::set<std::string> measured_now_;  // classes
+    std::set<std::string> measured_now_;  // resolver::subject
     std::size_t disturbed_ = 0;
     double share_of_others_ = 0.0;
     resolver::MeasuredChoice chooser_;

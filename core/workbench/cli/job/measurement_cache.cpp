@@ -96,9 +96,9 @@ std::optional<std::string> MeasurementCache::store(const resolver::Measurement& 
     std::error_code error;
     fs::create_directories(folder_, error);
     if (error) return folder_ + ": cannot be created: " + error.message();
-    return base::write_file_atomically(
-        folder_ + "/" + loader::text_hash(measurement.shape_class).substr(0, 16) + ".json",
-        resolver::measurement_text(measurement));
+    const auto subject = resolver::subject(measurement.shape_class, measurement.candidates);
+    return base::write_file_atomically(folder_ + "/" + loader::text_hash(subject).substr(0, 16) + ".json",
+                                       resolver::measurement_text(measurement));
 }
 
 }  // namespace switchyard::cli

@@ -1,6 +1,6 @@
-// Measurements of earlier runs, one file for each host and class of requests: CACHE/measured/HOST/CLASS.json,
-// both being hashes. Written whole or not at all, and apart, so that runs which measure at the same time do
-// not take each other's away.
+// Measurements of earlier runs, one file for each host and what was timed there, which is a class of requests
+// with its candidates and their options: CACHE/measured/HOST/SUBJECT.json, both being hashes. Written whole
+// or not at all, and apart, so that runs which measure at the same time do not take each other's away.
 #pragma once
 
 #include <optional>

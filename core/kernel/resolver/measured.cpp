@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -115,6 +116,14 @@ std::string subject(const std::string& shape_class, const std::vector<MeasuredCa
     std::string text = shape_class;
     for (const auto& one : list) text += one;
     return text;
+}
+
+void take_up(std::vector<Measurement>& list, Measurement measurement) {
+    const auto wanted = subject(measurement.shape_class, measurement.candidates);
+    std::erase_if(list, [&](const Measurement& each) {
+        return each.host == measurement.host && subject(each.shape_class, each.candidates) == wanted;
+    });
+    list.push_back(std::move(measurement));
 }
 
 bool covers(const Measurement& measurement, const SlotUse& use,

@@ -25,8 +25,11 @@ std::string not_measured_because(Kind kind, const Request& request);
 MeasuredCandidate identity(const Candidate& candidate, const config::SlotConfig& config);
 
 // What is timed, in words: the class, and names and options of the candidates, in whatever order, of whatever
-// build. A measurement replaces an earlier one of the same on its host, and no other.
+// build.
 std::string subject(const std::string& shape_class, const std::vector<MeasuredCandidate>& candidates);
+
+// Adds a measurement to the list, instead of an earlier one of the same subject on the same host.
+void take_up(std::vector<Measurement>& list, Measurement measurement);
 
 // Does the measurement have each of these candidates, as they are now?
 bool covers(const Measurement& measurement, const SlotUse& use,

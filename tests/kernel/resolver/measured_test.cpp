@@ -141,6 +141,18 @@ TEST_CASE("what is timed is a class with its candidates and their options, whoev
     CHECK(subject("attention bfloat16", {naive, torch}) != both);
 }
 
+TEST_CASE("a measurement is taken up instead of an earlier one of the same on its host, and of no other") {
+    std::vector<Measurement> list;
+    take_up(list, measured({timed("naive", 1.0), timed("torch", 2.0)}));
+    take_up(list, measured({timed("naive", 1.0), timed("torch", 2.0)}, "another machine"));
+    take_up(list, measured({timed("naive", 1.0)}));
+    CHECK(list.size() == 3);
+    take_up(list, measured({timed("torch", 4.0), timed("naive", 3.0)}));
+    REQUIRE(list.size() == 3);
+    CHECK(list[0].host == "another machine");
+    CHECK(list[2].candidates[0].ms == 4.0);
+}
+
 TEST_CASE("of measurements that hold the one of just these candidates counts, and of those the latest") {
     const auto all =
         measured({timed("naive", 1.0), timed("torch", 2.0), timed("flash", 3.0), timed("gone", 0.1)});

@@ -149,3 +149,63 @@ TEST_CASE("the text is for people, the page stands alone, the fastest arm can be
     CHECK((stacks.whole_runs && stacks.base == "attention=naive" && stacks.rows[1].speedup.has_value()));
     CHECK_THAT(bytes_of(fastest), contains("attention.backend="));
 }
+
+TEST_CASE(
+    "arms choose by the times that auto was timed with once for all of them, also where none are kept") {
+    const TinyJob job;
+    const auto cache = cache_without_measurements();
+    std::ofstream(std::filesystem::path(cache) / "measured") << "in the way";
+    // By priority attention is chunked's, whose chunks of one query take a hundred calls where naive takes
+    // one.
+    job.write("job.toml", R"(
+[runtime]
+threads = 1
+keep_times = "always"
+[plugins]
+disabled = ["flash", "torch"]
+[model]
+type = "gpt"
+layers = 1
+hidden_size = 32
+heads = 4
+vocab_size = 64
+max_positions = 128
+[task]
+kind = "causal_lm"
+[batch]
+size = 2
+max_length = 128
+[train]
+steps = 4
+[attention]
+options.chunked.chunk_size = 1
+[linear]
+backend = "naive"
+[normalization]
+backend = "naive"
+[activation]
+backend = "naive"
+[loss]
+backend = "naive"
+[optimizer]
+backend = "naive"
+)");
+    const auto record = job.file("compare.json");
+    const auto outcome = run(compare_words(job, short_run({"--arm", "a:", "--arm", "b: optimizer.lr=1e-4",
+                                                           "--lengths", "8", "--json", record})),
+                             {{{"SWITCHYARD_CACHE", cache}}});
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    const std::string timed = "auto: timed the candidates for 2 kinds of request";
+    const auto first = outcome.err.find(timed);
+    CHECK(first != std::string::npos);
+    CHECK(outcome.err.find("auto: timed", first + 1) == std::string::npos);
+    CHECK_THAT(outcome.err, contains("could not be saved"));
+    const auto json = json_of(record);
+    REQUIRE(json["arms"].size() == 2);
+    for (const auto& arm : json["arms"]) {
+        INFO(arm["name"]);
+        CHECK(arm["status"] == "ok");
+        CHECK(arm["executed"]["attention"][0]["plugin"] == "naive");
+    }
+}

@@ -55,6 +55,7 @@ Json InferenceMessages::prepare(std::size_t at, int round) const {
     message["trust"] = job_.trust;
     message["of_run"] = job_.of_run;
     message["overrides"] = overrides;
+    message["measured"] = arm_measured_json(arms_);
     message["samples"] = 0;
     message["amplification"] = at == arms_.reference_arm && round == 0;
     const bool external =

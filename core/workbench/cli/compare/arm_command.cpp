@@ -2,12 +2,15 @@
 // docs/compare.md says. Not for people.
 #include <iostream>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/limits.h"
 #include "core/kernel/base/next_line.h"
+#include "core/kernel/resolver/measured.h"
 #include "core/workbench/cli/answer_pipe.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/compare/compare_command.h"
@@ -33,6 +36,18 @@ struct ArmPlace {
     std::int64_t rank = 0, ranks = 1;
     int port = 0, listening = -1;
 };
+
+// The times by which the coordinator's `auto` chose. Those that this program cannot read, as those of another
+// build, count nothing.
+std::vector<resolver::Measurement> measured_times(const Json& message) {
+    std::vector<resolver::Measurement> list;
+    if (!message.contains("measured")) return list;
+    for (const auto& one : base::needed_list(message, "measured")) {
+        auto read = resolver::read_measurement(one.dump());
+        if (read.error.empty()) list.push_back(std::move(read.measurement));
+    }
+    return list;
+}
 
 Prepared prepare(const Json& message, const ArmPlace& place) {
     Prepared prepared;
@@ -66,7 +81,7 @@ Prepared prepare(const Json& message, const ArmPlace& place) {
     const auto purpose = !arm.inference()                   ? Purpose::as_configured
                          : prepared.generates && arm.cached ? Purpose::generation
                                                             : Purpose::inference;
-    PlanOptions plan{.purpose = purpose, .restart = Restart::refused};
+    PlanOptions plan{.purpose = purpose, .restart = Restart::refused, .measured = measured_times(message)};
     if (!arm.inference()) plan.place = distributed::Place{place.rank, place.ranks};
     prepared.job = plan_job(options, plan);
     auto& job = *prepared.job;

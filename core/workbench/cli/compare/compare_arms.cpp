@@ -8,6 +8,7 @@
 #include "core/kernel/config/mesh_checks.h"
 #include "core/kernel/config/trainable.h"
 #include "core/kernel/machine/cpu_allocator.h"
+#include "core/kernel/resolver/measured.h"
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/job/auto_choice.h"
@@ -52,9 +53,11 @@ std::string first_reason(const std::string& problem) {
     return line;
 }
 
-// The configuration of an arm, planned on this machine; or nothing, and why.
+// The configuration of an arm, planned on this machine; or nothing, and why. `measured`: the times by which
+// `auto` chose for the arms before; what it goes by for this one is added.
 std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host, Purpose purpose,
-                                       std::string& problem, std::string& chosen, bool& mistaken) {
+                                       std::vector<resolver::Measurement>& measured, std::string& problem,
+                                       std::string& chosen, bool& mistaken) {
     try {
         mistaken = true;
         auto job = load_job(options, host);
@@ -65,8 +68,10 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
         set_threads(job.config.runtime.threads);
         if (purpose == Purpose::as_configured)
             job.config.distributed.part = {0, job.config.mesh.tensor};  // what each rank runs
-        const auto plan = model::make_plan(job.config, registry, host,
-                                           auto_choice(job.config, registry, host, Missing::measure));
+        const auto plan = model::make_plan(
+            job.config, registry, host, auto_choice(job.config, registry, host, Missing::measure, measured));
+        for (const auto& row : plan.rows)
+            if (row.measured) resolver::take_up(measured, *row.measured);
         job.config.distributed.part = {};
         if (plan.ok()) {
             std::cerr << plan_warnings(plan);
@@ -265,13 +270,15 @@ private:
         }
         auto options = job_of(arm);
         std::string problem;
-        auto config = plan_arm(options, host_, request_.purpose, problem, chosen, mistaken_);
+        auto config =
+            plan_arm(options, host_, request_.purpose, checked_.measured, problem, chosen, mistaken_);
         if (!config) return problem;
         if (problem = share_out(arm, *config); !problem.empty()) return problem;
         if (arm.ranks > 1 && config->runtime.threads != arm.threads) {
             // Who is fastest on as many threads as a rank has.
             options.overrides.push_back("runtime.threads=" + std::to_string(arm.threads));
-            config = plan_arm(options, host_, request_.purpose, problem, chosen, mistaken_);
+            config =
+                plan_arm(options, host_, request_.purpose, checked_.measured, problem, chosen, mistaken_);
             if (!config) return problem;
         }
         note(*config);

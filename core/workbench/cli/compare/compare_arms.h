@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <switchyard/interfaces/host_info.h>
+#include "core/kernel/resolver/measurement.h"
 #include "core/workbench/cli/job/job.h"
 #include "core/workbench/cli/job/planned_job.h"
 #include "core/workbench/compare/experiment/arm_list.h"
@@ -33,6 +34,8 @@ struct CheckedArms {
     std::vector<compare::RungPlace> places;  // of ArmsRequest::rungs, in their order
     config::Config config;                   // of the reference arm
     std::size_t reference_arm = 0;           // the first that is no external program
+    // What `auto` went by: arms choose by it too, for not all of it could be kept.
+    std::vector<resolver::Measurement> measured;
 };
 
 // Throws Failure with all problems of all arms: values, backends that cannot serve, programs that are not

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/resolver/measured.h"
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/arms/shared_batches.h"
 #include "core/workbench/compare/experiment/arm_keys.h"
@@ -57,6 +59,13 @@ Json arm_task_json(const config::Config& config) {
             {"classes", config.task.classes(config.model.vocab_size)},
             {"ignore_index", config.loss.ignore_index},
             {"label_smoothing", config.loss.label_smoothing}};
+}
+
+Json arm_measured_json(const CheckedArms& arms) {
+    Json list = Json::array();
+    for (const auto& measurement : arms.measured)
+        list.push_back(base::parse_json(resolver::measurement_text(measurement)).value);
+    return list;
 }
 
 ArmMessages::ArmMessages(const CheckedArms& arms, MessageOptions options)
@@ -123,6 +132,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     message["trust"] = options_.job.trust;
     message["locked"] = options_.job.locked;
     message["overrides"] = overrides;
+    message["measured"] = arm_measured_json(arms_);
     message["ranks"] = arm.ranks;
     message["slowed"] = arm.slowed;
     message["cycle"] = cycle(what);

@@ -16,6 +16,9 @@ namespace switchyard::cli {
 nlohmann::ordered_json arm_model_json(const config::Config& config);
 nlohmann::ordered_json arm_task_json(const config::Config& config);
 
+// The times by which `auto` chose when the arms were checked, for the arms that are of this program.
+nlohmann::ordered_json arm_measured_json(const CheckedArms& arms);
+
 struct MessageOptions {
     JobOptions job;
     std::string folder;  // for files between arms

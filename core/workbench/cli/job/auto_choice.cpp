@@ -105,9 +105,11 @@ MeasurementCache measurement_cache(const config::Config& config, const HostInfo&
             host_of_measurements(host, at::get_num_threads(), std::string(name(config.runtime.allocator)))};
 }
 
-Measurements::Measurements(const config::Config& config, const HostInfo& host)
+Measurements::Measurements(const config::Config& config, const HostInfo& host,
+                           const std::vector<resolver::Measurement>& given)
     : host_(host), measurement_cache_(cli::measurement_cache(config, host)) {
     chooser_.measurements = measurement_cache_.load(notes_);
+    for (const auto& measurement : given) resolver::take_up(chooser_.measurements, measurement);
     chooser_.host = measurement_cache_.host();
 }
 
@@ -150,28 +152,20 @@ bool Measurements::measure_one(const OpenChoice& choice, runtime::Registry& regi
     if (!disturbed || keep == config::KeepTimes::always) {
         if (const auto error = measurement_cache_.store(measurement)) not_remembered_ = *error;
     }
-    take(std::move(measurement));
+    resolver::take_up(chooser_.measurements, std::move(measurement));
     measured_now_.insert(subject);
     return true;
 }
 
-void Measurements::take(resolver::Measurement measurement) {
-    const auto subject = resolver::subject(measurement.shape_class, measurement.candidates);
-    std::erase_if(chooser_.measurements, [&](const auto& each) {
-        return each.host == measurement.host &&
-               resolver::subject(each.shape_class, each.candidates) == subject;
-    });
-    chooser_.measurements.push_back(std::move(measurement));
-}
-
 resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs, runtime::Registry& registry,
-                                     const HostInfo& host, Missing missing) {
+                                     const HostInfo& host, Missing missing,
+                                     const std::vector<resolver::Measurement>& given) {
     resolver::ResolveOptions options;
     if (const auto why = rank_because(configs.front(), host); !why.empty()) {
         options.chooser = resolver::by_rank_because(why);
         return options;
     }
-    Measurements measurements(configs.front(), host);
+    Measurements measurements(configs.front(), host, given);
     for (const auto& note : measurements.notes()) std::cerr << "note: " << note << '\n';
     if (missing == Missing::measure) {
         const auto begun = std::chrono::steady_clock::now();
@@ -194,8 +188,9 @@ resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs,
 }
 
 resolver::ResolveOptions auto_choice(const config::Config& config, runtime::Registry& registry,
-                                     const HostInfo& host, Missing missing) {
-    return auto_choice(std::vector<config::Config>{config}, registry, host, missing);
+                                     const HostInfo& host, Missing missing,
+                                     const std::vector<resolver::Measurement>& given) {
+    return auto_choice(std::vector<config::Config>{config}, registry, host, missing, given);
 }
 
 base::Json recorded_slots(const std::string& plan_json) {

@@ -47,8 +47,10 @@ MeasurementCache measurement_cache(const config::Config& config, const HostInfo&
 // Measurements of this machine under one configuration's [runtime].
 class Measurements {
 public:
-    // Reads what is remembered. `set_threads` and the allocator come before.
-    Measurements(const config::Config& config, const HostInfo& host);
+    // Reads what is remembered; of the same subject what is given counts instead. `set_threads` and the
+    // allocator come before.
+    Measurements(const config::Config& config, const HostInfo& host,
+                 const std::vector<resolver::Measurement>& given = {});
 
     // Measures one after the other, those that are known only if `again`, with a bar. Keeps them here, and
     // saves them: those that others disturbed only where `keep` says always. By choice: whether it was
@@ -72,7 +74,6 @@ public:
 private:
     bool measure_one(const OpenChoice& choice, runtime::Registry& registry, config::KeepTimes keep,
                      bool again);
-    void take(resolver::Measurement measurement);  // instead of an earlier one of the same
 
     const HostInfo& host_;
     MeasurementCache measurement_cache_;
@@ -88,11 +89,14 @@ private:
 std::string disturbed_text(const Measurements& measurements);
 
 // What to plan these configurations with, whose [runtime] is the first one's: the same times for all of them.
-// Notes, and a line when something was measured, go to stderr.
+// `given`: times that go before those that are kept. Notes, and a line when something was measured, go to
+// stderr.
 resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs, runtime::Registry& registry,
-                                     const HostInfo& host, Missing missing);
+                                     const HostInfo& host, Missing missing,
+                                     const std::vector<resolver::Measurement>& given = {});
 resolver::ResolveOptions auto_choice(const config::Config& config, runtime::Registry& registry,
-                                     const HostInfo& host, Missing missing);
+                                     const HostInfo& host, Missing missing,
+                                     const std::vector<resolver::Measurement>& given = {});
 
 // The slots of a plan.json; an empty list for a file that is none.
 base::Json recorded_slots(const std::string& plan_json);

@@ -52,7 +52,8 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
         decide_layout(planned->config, *planned->registry, planned->host, plan.missing, plan.recorded);
     set_phases(planned->config, plan.purpose);
     if (plan.before_timing) plan.before_timing(planned->config);
-    auto choice = auto_choice(planned->config, *planned->registry, planned->host, plan.missing);
+    auto choice =
+        auto_choice(planned->config, *planned->registry, planned->host, plan.missing, plan.measured);
     if (!plan.recorded.empty()) choice.chooser = as_recorded(plan.recorded, std::move(choice.chooser));
     // Components that are not named and not in question are not asked, so that their plugins stay closed;
     // where something is wrong, they may be what is there instead.

@@ -41,6 +41,8 @@ struct PlanOptions {
     // Of the process that trains, among those that share it: distributed.mesh has to fit, and says what part
     // of the model it has. nullopt: nothing is shared, the model is whole.
     std::optional<distributed::Place> place = {};
+    // Of an arm: the times by which the comparison chose, whether or not they could be kept.
+    std::vector<resolver::Measurement> measured = {};
 };
 
 // Sets threads and the CPU allocator as [runtime] says. Throws Failure with everything that is wrong with the

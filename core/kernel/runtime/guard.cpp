@@ -2,10 +2,12 @@
 
 #include <cstdlib>
 #include <memory>
+#include <new>
 
 #include <c10/util/Exception.h>
 #include <cxxabi.h>
 
+#include "core/kernel/runtime/memory_error.h"
 #include "core/kernel/runtime/thread_calls.h"
 
 namespace switchyard::runtime {
@@ -104,8 +106,12 @@ void rethrow_as_plugin_error(const CallSite& site) {
         throw;
     } catch (const abi::__forced_unwind&) {
         throw;  // a thread that is being cancelled
+    } catch (const c10::OutOfMemoryError& error) {
+        throw PluginMemoryError(site, error.what_without_backtrace());
     } catch (const c10::Error& error) {
         throw PluginError(site, error.what_without_backtrace());
+    } catch (const std::bad_alloc& error) {
+        throw PluginMemoryError(site, error.what());
     } catch (const std::exception& error) {
         throw PluginError(site, error.what());
     } catch (const char* text) {

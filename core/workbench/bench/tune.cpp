@@ -7,11 +7,14 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include <ATen/ops/isfinite.h>
+#include <c10/util/Exception.h>
 
 #include "core/kernel/resolver/measured.h"
 #include "core/kernel/resolver/resolver.h"
+#include "core/kernel/runtime/memory_error.h"
 #include "core/kernel/runtime/random_state.h"
 #include "core/workbench/bench/accuracy.h"
 #include "core/workbench/bench/bench_case.h"
@@ -26,6 +29,13 @@ using resolver::MeasuredCandidate;
 // Times what the conformance suite allows: what is wrong is far off, and at one seed what is right may be a
 // little beyond it.
 constexpr double far_off = 4.0;
+
+// A component's own allocation, or one that the core makes for it.
+bool is_of_memory(const std::exception& error) {
+    return dynamic_cast<const runtime::PluginMemoryError*>(&error) != nullptr ||
+           dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
+           dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+}
 
 // A candidate on its way: bound, then tried, then timed.
 struct Racer {
@@ -60,7 +70,7 @@ public:
         truth_.emplace(*case_, problem_.pass, problem_.dtype);
     }
 
-    resolver::Measurement run() {
+    Tuned run() {
         racers_.reserve(candidates_.size());
         for (const auto& candidate : candidates_) try_out(candidate);
         first_calls();
@@ -68,18 +78,17 @@ public:
         resolver::Measurement measurement;
         measurement.shape_class = resolver::shape_class(use_.kind, *use_.request);
         for (auto& racer : racers_) measurement.candidates.push_back(std::move(racer.measured));
-        return measurement;
+        return {std::move(measurement), lacked_memory_};
     }
 
 private:
-    // Whatever a candidate's code throws puts it out; what the machine lacks does not.
+    // Whatever a candidate's code throws puts it out; what the machine lacks does so for now.
     template <class Function>
     void attempt(Racer& racer, Function&& function) {
         try {
             function();
-        } catch (const std::bad_alloc&) {
-            throw;
         } catch (const std::exception& error) {
+            lacked_memory_ = lacked_memory_ || is_of_memory(error);
             const std::string text = error.what();
             racer.out("it threw: " + text.substr(0, text.find('\n')));
         }
@@ -191,13 +200,14 @@ private:
     std::unique_ptr<BenchCase> case_;
     std::optional<Truth> truth_;
     std::vector<Racer> racers_;
+    bool lacked_memory_ = false;
 };
 
 }  // namespace
 
-resolver::Measurement measure(const resolver::SlotUse& use,
-                              const std::vector<resolver::Candidate>& candidates, runtime::Registry& registry,
-                              const HostInfo& host, Stopwatch& stopwatch, const TuneOptions& options) {
+Tuned measure(const resolver::SlotUse& use, const std::vector<resolver::Candidate>& candidates,
+              runtime::Registry& registry, const HostInfo& host, Stopwatch& stopwatch,
+              const TuneOptions& options) {
     // Components of RandomSource::library draw from the generator, which is then put back.
     const Device device = use.request->device;
     const runtime::ReplayRandom kept(runtime::RandomState::capture(device), device);

@@ -21,13 +21,20 @@ struct TuneOptions {
     std::uint64_t seed = 1;
 };
 
+struct Tuned {
+    resolver::Measurement measurement;
+    // A candidate is out because there was no memory for it, of which there may be more another time: what
+    // was measured holds for now.
+    bool lacked_memory = false;
+};
+
 // `candidates` all conform to the use. Each is bound as a model would bind it, to the use's own request, and
 // called on the problem of that request (request_problem.h): forward and backward where the use needs
 // gradients, a step of an optimizer. Who throws, or gives what is not finite or four times as wrong as the
 // bench allows, has a failure and no time. LibTorch's random generator is left where it was. Class and
 // candidates of the result are filled in; host and date are the caller's.
-resolver::Measurement measure(const resolver::SlotUse& use,
-                              const std::vector<resolver::Candidate>& candidates, runtime::Registry& registry,
-                              const HostInfo& host, Stopwatch& stopwatch, const TuneOptions& options = {});
+Tuned measure(const resolver::SlotUse& use, const std::vector<resolver::Candidate>& candidates,
+              runtime::Registry& registry, const HostInfo& host, Stopwatch& stopwatch,
+              const TuneOptions& options = {});
 
 }  // namespace switchyard::bench

@@ -8,6 +8,7 @@
 #include <c10/util/Exception.h>
 
 #include "core/kernel/runtime/guard.h"
+#include "core/kernel/runtime/memory_error.h"
 
 #include <switchyard_test.h>
 
@@ -54,6 +55,23 @@ TEST_CASE("LibTorch's errors are told without their stack trace") {
     } catch (const PluginError& error) {
         CHECK(error.text == "sizes 3 and 4 differ");
     }
+}
+
+TEST_CASE("a lack of memory is told from what else a plugin throws") {
+    const auto lacks_memory = [](const std::function<void()>& thrower) {
+        try {
+            guarded(guarded_site, thrower);
+        } catch (const PluginMemoryError& error) {
+            return error.text;
+        } catch (const PluginError&) {
+            return std::string("no");
+        }
+        return std::string("nothing was thrown");
+    };
+    CHECK(lacks_memory([] { throw std::bad_alloc(); }) == "std::bad_alloc");
+    CHECK(lacks_memory([] { C10_THROW_ERROR(OutOfMemoryError, "8 bytes too few"); }) == "8 bytes too few");
+    CHECK(lacks_memory([] { TORCH_CHECK(false, "out of order"); }) == "no");
+    CHECK(lacks_memory([] { throw 1; }) == "no");
 }
 
 TEST_CASE("an error that has crossed a guard keeps its first name") {

@@ -243,6 +243,21 @@ TEST_CASE("a component that throws or gives what is not finite is out, and the p
     CHECK_THAT(place.tune({"--slot", "attention"}).out, contains("out: it threw: "));
 }
 
+TEST_CASE("a component that finds no memory is out for now, and such times are not kept") {
+    Place place;
+    place.options.environment["SWITCHYARD_PLUGIN_PATH"] =
+        (build_dir() / "lib/switchyard/plugins").string() + ":" +
+        (build_dir() / "tests/support/plugins/errs").string();
+    const auto outcome = place.tune({"--slot", "attention", "--set", "model.window=8"});
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, contains("attention.forward: std::bad_alloc") && !contains("; saved in "));
+    CHECK_THAT(outcome.err, contains("warning: a candidate for 2 kinds of request is out because there was "
+                                     "no memory for it: these times are not kept"));
+    CHECK_FALSE(fs::exists(place.cache / "measured"));
+    CHECK_THAT(place.plan({"--set", "model.window=8"}).out, !contains("out when it was measured"));
+}
+
 TEST_CASE("slots that cannot be measured are told all at once, with what was meant") {
     const Place place("[attention]\nbackend = \"torch\"\n");
     const auto check = [&](std::vector<std::string> more, const std::string& text) {

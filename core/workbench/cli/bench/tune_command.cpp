@@ -66,6 +66,9 @@ public:
         if (measurements.disturbed() > 0)
             std::cerr << ("warning: " + disturbed_text(measurements) +
                           "; --again on a quieter machine measures anew\n");
+        if (measurements.short_of_memory() > 0)
+            std::cerr << ("warning: " + short_of_memory_text(measurements) +
+                          ": these times are not kept, and are measured anew the next time\n");
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
         const auto tuned = model::make_plan(job_.config, registry_, host_,
                                             {.chooser = measurements.chooser(), .explain = true});
@@ -231,7 +234,7 @@ private:
         std::snprintf(spent, sizeof spent, "%.1f s", seconds);
         return counted(measured_, "slot") + " measured in " + spent + ", " +
                std::to_string(measurement_cache_) + " measured before" +
-               (measurements.not_remembered().empty()
+               (measurements.not_remembered().empty() && (measured_ == 0 || measurements.saved() > 0)
                     ? "; saved in " + measurements.measurement_cache().folder()
                     : "") +
                '\n';

@@ -51,12 +51,15 @@ void tell(const Measurements& measurements, config::KeepTimes keep, double secon
     const auto dropped = keep == config::KeepTimes::always ? 0 : measurements.disturbed();
     if (!measurements.not_remembered().empty())
         text += "; could not be saved: " + measurements.not_remembered();
-    else if (dropped < measurements.measured())
+    else if (measurements.saved() > 0)
         text += "; saved in " + measurements.measurement_cache().folder();
     text += "\n";
     if (dropped > 0)
         text += "note: auto: " + disturbed_text(measurements) +
                 ": these times hold for this run and are not kept (runtime.keep_times)\n";
+    if (measurements.short_of_memory() > 0)
+        text += "note: auto: " + short_of_memory_text(measurements) +
+                ": these times hold for this run and are not kept\n";
     std::cerr << text;
 }
 
@@ -68,6 +71,11 @@ std::string disturbed_text(const Measurements& measurements) {
     return counted(measurements.disturbed(), "kind") + " of request " +
            (measurements.disturbed() == 1 ? "was" : "were") + " timed while other programs used up to " +
            share + " of the processors";
+}
+
+std::string short_of_memory_text(const Measurements& measurements) {
+    return "a candidate for " + counted(measurements.short_of_memory(), "kind") +
+           " of request is out because there was no memory for it";
 }
 
 std::string rank_because(const config::Config& config, const HostInfo& host) {
@@ -142,15 +150,20 @@ bool Measurements::measure_one(const OpenChoice& choice, runtime::Registry& regi
     const c10::Device device(to_device_type(choice.use.request->device));
     bench::HostStopwatch stopwatch([device] { bench::synchronize(device); });
     const auto before = bench::processor_times();
-    auto measurement = bench::measure(choice.use, choice.candidates, registry, host_, stopwatch);
+    auto [measurement, lacked_memory] =
+        bench::measure(choice.use, choice.candidates, registry, host_, stopwatch);
     const double others = bench::share_of_others(before, bench::processor_times());
     const bool disturbed = others > bench::undisturbed_share;
     disturbed_ += disturbed ? 1 : 0;
     share_of_others_ = std::max(share_of_others_, others);
+    short_of_memory_ += lacked_memory ? 1 : 0;
     measurement.host = measurement_cache_.host();
     measurement.date = today();
-    if (!disturbed || keep == config::KeepTimes::always) {
-        if (const auto error = measurement_cache_.store(measurement)) not_remembered_ = *error;
+    if (!lacked_memory && (!disturbed || keep == config::KeepTimes::always)) {
+        if (const auto error = measurement_cache_.store(measurement))
+            not_remembered_ = *error;
+        else
+            ++saved_;
     }
     resolver::take_up(chooser_.measurements, std::move(measurement));
     measured_now_.insert(subject);

@@ -53,8 +53,8 @@ public:
                  const std::vector<resolver::Measurement>& given = {});
 
     // Measures one after the other, those that are known only if `again`, with a bar. Keeps them here, and
-    // saves them: those that others disturbed only where `keep` says always. By choice: whether it was
-    // measured now.
+    // saves them: those that others disturbed only where `keep` says always, and none where a candidate is
+    // out for lack of memory. By choice: whether it was measured now.
     std::vector<bool> measure(const std::vector<OpenChoice>& choices, runtime::Registry& registry,
                               config::KeepTimes keep, bool again = false);
     // What holds for that choice, or nullptr.
@@ -70,6 +70,9 @@ public:
     std::size_t measured() const { return measured_now_.size(); }
     std::size_t disturbed() const { return disturbed_; }
     double share_of_others() const { return share_of_others_; }
+    // Of those measured now, how many have a candidate that found no memory, and how many are saved.
+    std::size_t short_of_memory() const { return short_of_memory_; }
+    std::size_t saved() const { return saved_; }
 
 private:
     bool measure_one(const OpenChoice& choice, runtime::Registry& registry, config::KeepTimes keep,
@@ -82,11 +85,14 @@ private:
     std::set<std::string> measured_now_;  // resolver::subject
     std::size_t disturbed_ = 0;
     double share_of_others_ = 0.0;
+    std::size_t short_of_memory_ = 0, saved_ = 0;
     resolver::MeasuredChoice chooser_;
 };
 
 // "3 kinds of request were timed while other programs used up to 43 % of the processors".
 std::string disturbed_text(const Measurements& measurements);
+// "a candidate for 1 kind of request is out because there was no memory for it".
+std::string short_of_memory_text(const Measurements& measurements);
 
 // What to plan these configurations with, whose [runtime] is the first one's: the same times for all of them.
 // `given`: times that go before those that are kept. Notes, and a line when something was measured, go to

@@ -18,6 +18,21 @@ using Key = std::string;
 
 std::string text(std::int64_t value) { return std::to_string(value); }
 
+// Where `assignment` sets an option of a bare id: the names "plugin/id" under which that option stands
+// already. It comes later than what was written there, so that it holds for them too.
+std::vector<std::string> full_names_beside(const Config& config, const Assignment& assignment) {
+    std::vector<std::string> names;
+    const auto& bare = assignment.component;
+    if (bare.empty() || bare.find('/') != std::string::npos) return names;
+    for (const auto& [component, options] : config.slot(*kind_of_options(assignment.key)).options) {
+        const auto slash = component.find('/');
+        if (slash != std::string::npos && component.substr(slash + 1) == bare &&
+            options.has(assignment.option))
+            names.push_back(component);
+    }
+    return names;
+}
+
 class Deriver {
 public:
     // From a model of an unknown type nothing can be concluded either.
@@ -29,6 +44,9 @@ public:
         for (const auto& assignment : reading_.assignments) {
             apply(config_, assignment);
             config_.origins[full_key(assignment)] = assignment.origin;
+            for (const auto& component : full_names_beside(config_, assignment))
+                config_.origins[full_key({assignment.key, component, assignment.option, {}, {}})] =
+                    assignment.origin;
         }
         config_.data.sources = reading_.sources;
         config_.groups = reading_.groups;
@@ -378,9 +396,8 @@ private:
 void apply(Config& config, const Assignment& assignment) {
     if (assignment.component.empty()) return find_field(assignment.key)->set(config, assignment.value);
     auto& options = config.slot(*kind_of_options(assignment.key)).options;
-    const auto bare = options.find(assignment.component.substr(assignment.component.find('/') + 1));
-    // "plugin/id" starts from the same defaults as "id".
-    if (bare != options.end()) options.emplace(assignment.component, bare->second);
+    for (const auto& component : full_names_beside(config, assignment))
+        options[component].set(assignment.option, assignment.value);
     options[assignment.component].set(assignment.option, assignment.value);
 }
 

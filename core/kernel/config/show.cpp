@@ -44,23 +44,31 @@ std::string option_path(std::string_view slot, const std::string& component, con
 
 // Options that nobody wrote stand as comments, so that the text also loads where their plugin is not
 // installed.
+void add_component(std::vector<Line>& lines, const Config& config, const std::string& slot,
+                   const std::string& component, const Options& options) {
+    std::vector<Line> values;
+    bool any_written = false;
+    for (const auto& [option, value] : options.values()) {
+        const std::string path = option_path(slot, component, option);
+        const bool written = config.origins.count(path) > 0;
+        any_written = any_written || written;
+        values.push_back(
+            {(written ? "" : "# ") + key_text(option) + " = " + to_toml(value), config.where(path)});
+    }
+    if (values.empty()) return;
+    lines.push_back({"", ""});
+    lines.push_back(
+        {std::string(any_written ? "[" : "# [") + slot + ".options." + key_text(component) + ']', ""});
+    lines.insert(lines.end(), values.begin(), values.end());
+}
+
+// Bare ids first: read again, what stands under "plugin/id" is then the later, as it is in effect.
 void add_options(std::vector<Line>& lines, const Config& config, Kind kind) {
-    const std::string slot(name(kind));
-    for (const auto& [component, options] : config.slot(kind).options) {
-        std::vector<Line> values;
-        bool any_written = false;
-        for (const auto& [option, value] : options.values()) {
-            const std::string path = option_path(slot, component, option);
-            const bool written = config.origins.count(path) > 0;
-            any_written = any_written || written;
-            values.push_back(
-                {(written ? "" : "# ") + key_text(option) + " = " + to_toml(value), config.where(path)});
+    for (const bool full : {false, true}) {
+        for (const auto& [component, options] : config.slot(kind).options) {
+            if ((component.find('/') != std::string::npos) == full)
+                add_component(lines, config, std::string(name(kind)), component, options);
         }
-        if (values.empty()) continue;
-        lines.push_back({"", ""});
-        lines.push_back(
-            {std::string(any_written ? "[" : "# [") + slot + ".options." + key_text(component) + ']', ""});
-        lines.insert(lines.end(), values.begin(), values.end());
     }
 }
 

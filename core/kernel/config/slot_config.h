@@ -41,7 +41,8 @@ struct SlotConfig {
     std::vector<std::string> backend{"auto"};
     bool allow_reduced = false;
     // By component, as written after `options.`: the bare id, or "plugin/id". With schemas (load.h) every
-    // component that has a schema is here with all its options; without, what the files say.
+    // component that has a schema is here with all its options; without, what the files say. What
+    // "plugin/id" has goes before what the bare id has; a later value of the bare id has changed both.
     std::map<std::string, Options, std::less<>> options;
     ShadowConfig shadow;
 

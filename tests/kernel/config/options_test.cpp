@@ -1,5 +1,9 @@
 // Options of components against the schema that their plugins declare. Add a case: an option in `schemas`, or
 // a text and its error.
+#include <sstream>
+
+#include "core/kernel/config/show.h"
+
 #include "config_test.h"
 
 #include <switchyard_test.h>
@@ -25,6 +29,16 @@ const config::OptionSchemas& schemas() {
         {{Kind::attention, "naive"}, {}},
         {{Kind::optimizer, "chunked"}, {{"width", ValueType::integer, std::int64_t{2}, {}, ""}}}};
     return made;
+}
+
+// Of the component chunked of a plugin, as resolver::options_for() looks for it.
+std::int64_t chunk_size(const config::SlotConfig& slot, const std::string& plugin) {
+    for (const std::string& name : {plugin + "/chunked", std::string("chunked")}) {
+        const auto found = slot.options.find(name);
+        if (found != slot.options.end() && found->second.has("chunk_size"))
+            return found->second.integer("chunk_size");
+    }
+    return 256;
 }
 
 std::string option_errors(const std::string& text) { return errors(text, {}, &schemas()); }
@@ -53,9 +67,38 @@ TEST_CASE("an integer is a number, and becomes one") {
 TEST_CASE("a component can be named with its plugin") {
     const auto config = good("[attention.options.\"mine/chunked\"]\nmode = \"both\"\n", {}, &schemas());
     CHECK(config.attention.options.at("mine/chunked").string("mode") == "both");
-    CHECK(config.attention.options.at("mine/chunked").integer("chunk_size") == 256);
+    CHECK_FALSE(config.attention.options.at("mine/chunked").has("chunk_size"));
     CHECK(config.attention.options.at("chunked").string("mode") == "keys");
     CHECK(config.where("attention.options.\"mine/chunked\".mode") == "run.toml:2:1");
+}
+
+TEST_CASE("of an option under a bare and a full name the one written last counts, and is shown so") {
+    const std::string file =
+        "[attention.options.\"mine/chunked\"]\nchunk_size = 64\n[attention.options.chunked]\nmode = "
+        "\"both\"\n";
+    const std::string rule = "[[layer]]\nmatch = \"encoder.1\"\nattention.options.chunked.chunk_size = 5\n";
+    const std::string bare = "attention.options.chunked.chunk_size=7";
+    const std::string full = "attention.options.\"mine/chunked\".chunk_size=9";
+    struct Case {
+        std::vector<std::string> overrides;
+        std::int64_t of_mine, of_others;
+    };
+    const Case cases[] = {
+        {{}, 64, 256}, {{bare}, 7, 7}, {{full}, 9, 256}, {{bare, full}, 9, 7}, {{full, bare}, 7, 7}};
+    for (const auto& one : cases) {
+        for (const auto* known : {&schemas(), static_cast<const config::OptionSchemas*>(nullptr)}) {
+            const auto written = good(file + rule, one.overrides, known);
+            std::ostringstream text;
+            config::show(text, written, false);
+            for (const auto& config : {written, good(text.str(), {}, known)}) {
+                CAPTURE(text.str());
+                CHECK(chunk_size(config.attention, "mine") == one.of_mine);
+                CHECK(chunk_size(config.attention, "other") == one.of_others);
+                CHECK(chunk_size(config.layer({config::Stack::encoder, 1}).attention, "mine") == 5);
+            }
+        }
+    }
+    CHECK(good(file, {bare}).where("attention.options.\"mine/chunked\".chunk_size") == "--set #1");
 }
 
 TEST_CASE("options can differ from layer to layer") {

@@ -81,7 +81,7 @@ private:
 
     void fill_options(const OptionSchemas& schemas) {
         for (const auto& [id, schema] : schemas)
-            config_.slot(id.first).options[id.second] = default_options(schema);
+            config_.slot(id.first).options[id.second] = default_options(schema.options);
     }
 
     void set_usual(const Field& field) {

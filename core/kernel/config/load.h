@@ -19,9 +19,14 @@
 
 namespace switchyard::config {
 
-// Options that components declare, from their plugins' manifests; a component without options has an empty
-// schema here.
-using OptionSchemas = std::map<std::pair<Kind, std::string>, OptionSchema>;
+// Options that a component declares, from its plugin's manifest; empty: it has none.
+struct ComponentSchema {
+    std::string full_name;  // "plugin/id"
+    OptionSchema options;
+};
+// By the name under which the options stand: the component's id, or its full name where several plugins have
+// that id.
+using OptionSchemas = std::map<std::pair<Kind, std::string>, ComponentSchema>;
 
 // What an argument or an option of another name stands for.
 struct Implied {

@@ -188,16 +188,20 @@ private:
 
     // nullptr after a complaint.
     const OptionSchema* find_schema(const Node& component, Kind kind, const std::string& path) {
-        std::vector<std::string> known;
-        const std::string id = component.name.substr(component.name.find('/') + 1);
+        std::vector<std::string> known, full_names;
         for (const auto& [owner, schema] : *schemas_) {
             if (owner.first != kind) continue;
-            if (owner.second == component.name || owner.second == id) return &schema;
+            if (component.name == owner.second || component.name == schema.full_name) return &schema.options;
             known.push_back(owner.second);
+            full_names.push_back(schema.full_name);
         }
+        const auto slash = component.name.find('/');
+        const bool full = slash != std::string::npos;
+        auto near = suggest(component.name, full ? full_names : known);
+        if (near.empty() && full) near = suggest(component.name.substr(slash + 1), known);
         report(component.name_place, path,
                "no plugin has a component of this name for " + std::string(name(kind)), known_names(known),
-               did_you_mean(suggest(component.name, known)));
+               did_you_mean(near));
         return nullptr;
     }
 

@@ -55,9 +55,9 @@ std::vector<Section> sections_with(const OptionSchemas* schemas) {
     add_after("data", list_section(source_path, source_help, source_fields()));
     add_after("optimizer", list_section(group_path, group_help, group_fields()));
     for (const auto& [id, schema] : schemas != nullptr ? *schemas : OptionSchemas{}) {
-        if (schema.empty()) continue;
+        if (schema.options.empty()) continue;
         Section section{std::string(name(id.first)) + ".options." + key_text(id.second), {}, {}};
-        for (const auto& spec : schema) {
+        for (const auto& spec : schema.options) {
             Field& field =
                 section.fields.emplace_back(Field{spec, {.per_layer = facts_of(id.first).per_layer}});
             field.key = section.name + '.' + key_text(spec.key);

@@ -17,17 +17,22 @@ namespace {
 const config::OptionSchemas& schemas() {
     static const config::OptionSchemas made{
         {{Kind::attention, "chunked"},
-         {{"chunk_size",
-           ValueType::integer,
-           std::int64_t{256},
-           {.min = 1, .max = 65536},
-           "keys of one chunk"},
-          {"mode", ValueType::string, "keys", {.choices = {"keys", "queries", "both"}}, "what is cut"},
-          {"scale", ValueType::number, 1.0, {.min = 0}, ""},
-          {"exact", ValueType::boolean, true, {}, ""},
-          {"skip", ValueType::list, std::vector<std::string>{}, {.choices = {"causal", "window"}}, ""}}},
-        {{Kind::attention, "naive"}, {}},
-        {{Kind::optimizer, "chunked"}, {{"width", ValueType::integer, std::int64_t{2}, {}, ""}}}};
+         {"mine/chunked",
+          {{"chunk_size",
+            ValueType::integer,
+            std::int64_t{256},
+            {.min = 1, .max = 65536},
+            "keys of one chunk"},
+           {"mode", ValueType::string, "keys", {.choices = {"keys", "queries", "both"}}, "what is cut"},
+           {"scale", ValueType::number, 1.0, {.min = 0}, ""},
+           {"exact", ValueType::boolean, true, {}, ""},
+           {"skip", ValueType::list, std::vector<std::string>{}, {.choices = {"causal", "window"}}, ""}}}},
+        {{Kind::attention, "naive"}, {"plain/naive", {}}},
+        {{Kind::normalization, "one/fused"}, {"one/fused", {}}},
+        {{Kind::normalization, "two/fused"},
+         {"two/fused", {{"rows", ValueType::integer, std::int64_t{2}, {}, ""}}}},
+        {{Kind::optimizer, "chunked"},
+         {"mine/chunked", {{"width", ValueType::integer, std::int64_t{2}, {}, ""}}}}};
     return made;
 }
 
@@ -142,6 +147,17 @@ TEST_CASE("options that do not fit the schema") {
           "run.toml:1:19: error: attention.options.chuncked: no plugin has a component of this name for "
           "attention; expected "
           "one of chunked, naive; did you mean chunked?\n");
+    const std::string of_no_plugin =
+        ": no plugin has a component of this name for attention; expected one of chunked, naive; did you "
+        "mean ";
+    CHECK(option_errors("attention.options.\"nothing/chunked\".chunk_size = 8") ==
+          "run.toml:1:19: error: attention.options.\"nothing/chunked\"" + of_no_plugin + "chunked?\n");
+    CHECK(option_errors("attention.options.\"mime/chunked\".chunk_size = 8") ==
+          "run.toml:1:19: error: attention.options.\"mime/chunked\"" + of_no_plugin + "mine/chunked?\n");
+    CHECK(option_errors("normalization.options.\"two/fused\".rows = 8").empty());
+    CHECK(option_errors("normalization.options.\"too/fused\".rows = 8") ==
+          "run.toml:1:23: error: normalization.options.\"too/fused\": no plugin has a component of this name "
+          "for normalization; expected one of one/fused, two/fused; did you mean two/fused?\n");
     CHECK(option_errors("loss.options.fused.x = 8") ==
           "run.toml:1:14: error: loss.options.fused: no plugin has a component of this name for loss\n");
     CHECK(option_errors("attention.options.chunk_size = 8") ==

@@ -128,11 +128,12 @@ TEST_CASE("the defaults of the structs are those of a bert") {
 
 TEST_CASE("the text form has key, default, range and meaning") {
     const OptionSchemas schemas{{{Kind::attention, "chunked"},
-                                 {{"chunk_size",
-                                   ValueType::integer,
-                                   std::int64_t{256},
-                                   {.min = 1, .max = 65536},
-                                   "keys of one chunk"}}}};
+                                 {"plain/chunked",
+                                  {{"chunk_size",
+                                    ValueType::integer,
+                                    std::int64_t{256},
+                                    {.min = 1, .max = 65536},
+                                    "keys of one chunk"}}}}};
     std::ostringstream out;
     write_schema(out, &schemas);
     const std::string text = out.str();

@@ -23,9 +23,11 @@ std::string shown(const config::Config& config, bool origin) {
 const config::OptionSchemas& shown_schemas() {
     static const config::OptionSchemas made{
         {{Kind::attention, "chunked"},
-         {{"chunk_size", ValueType::integer, std::int64_t{256}, {.min = 1, .max = 65536}, ""},
-          {"label", ValueType::string, "a \"b\"\\\n", {}, ""}}},
-        {{Kind::loss, "chunked"}, {{"rows", ValueType::integer, std::int64_t{8}, {}, ""}}}};
+         {"my plugin/chunked",
+          {{"chunk_size", ValueType::integer, std::int64_t{256}, {.min = 1, .max = 65536}, ""},
+           {"label", ValueType::string, "a \"b\"\\\n", {}, ""}}}},
+        {{Kind::loss, "chunked"},
+         {"my plugin/chunked", {{"rows", ValueType::integer, std::int64_t{8}, {}, ""}}}}};
     return made;
 }
 

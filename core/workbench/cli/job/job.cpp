@@ -73,8 +73,9 @@ config::OptionSchemas schemas_of(const std::vector<loader::PluginRecord>& record
         if (!record.manifest) continue;
         for (const auto& component : record.manifest->components) {
             const bool unique = plugins[{component.kind, component.id}].size() == 1;
-            const auto name = unique ? component.id : record.manifest->name + "/" + component.id;
-            schemas.emplace(std::pair(component.kind, name), component.options);
+            const auto full_name = record.manifest->name + "/" + component.id;
+            schemas.emplace(std::pair(component.kind, unique ? component.id : full_name),
+                            config::ComponentSchema{full_name, component.options});
         }
     }
     return schemas;

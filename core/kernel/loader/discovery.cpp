@@ -216,7 +216,7 @@ private:
 
     // What is known already is taken; the others wait for the probe.
     void look_up(PluginRecord& record) {
-        CacheKey key{record.path, {}, host_key_};
+        CacheKey key{record.path, host_key_};
         auto known = cache_.find(key);
         record.content_hash = key.content;
         if (!options_.run_probes) return;

@@ -13,7 +13,7 @@ namespace {
 
 // The report of the probe program about itself.
 ProbeReport ask_program(const std::string& program, const ProbeCache& cache) {
-    CacheKey key{program, {}, loader_variables()};
+    CacheKey key{program, loader_variables()};
     if (auto known = cache.find(key)) return std::move(*known);
     ProbeReport report = ProbeProcess({program}).probe({});
     if (!report.failure) cache.store(key, report);

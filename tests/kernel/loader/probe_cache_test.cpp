@@ -69,6 +69,24 @@ TEST_CASE("a file that was only touched is remembered, one that has changed is n
     CHECK(newer.manifest->version == "1.2.4");
 }
 
+TEST_CASE("a library that is another one when its probe ends is not remembered by what the probe said") {
+    const Place place;
+    const ProbeCache cache(place.cache);
+    const auto key_now = [&] { return CacheKey{place.plugin, "some host"}; };
+    CacheKey key = key_now(), again = key_now(), newer = key_now(), newest = key_now();
+    CHECK_FALSE(cache.find(key).has_value());
+    cache.store(key, {});
+    CHECK(cache.find(again).has_value());
+    write_file(place.folder + "/new",
+               changed(place.plugin, "\"version\":\"1.2.3\"", "\"version\":\"1.2.4\""));
+    fs::rename(place.folder + "/new", place.plugin);
+    cache.store(key, {});
+    CHECK_FALSE(cache.find(newer).has_value());
+    CHECK(newer.content != key.content);
+    cache.store(newer, {});
+    CHECK(cache.find(newest).has_value());
+}
+
 TEST_CASE("a second library beside it that appears or changes makes it be probed again") {
     const Place place;
     place.find();

@@ -44,7 +44,8 @@ void ProbeCache::write(const std::string& file, const std::string& text) const {
 
 std::optional<ProbeReport> ProbeCache::find(CacheKey& key) const {
     const Json entry = folder_.empty() ? Json() : read_entry(file_of(key.library, key.host));
-    const bool same_file = !entry.empty() && text_of(entry, "identity") == file_identity(key.library);
+    key.identity = file_identity(key.library);  // before its content, so that a later change is noticed
+    const bool same_file = !entry.empty() && text_of(entry, "identity") == key.identity;
     key.content = same_file ? text_of(entry, "content") : content_hash(key.library);
     if (key.content.empty() || text_of(entry, "content") != key.content) return std::nullopt;
     if (text_of(entry, "library") != key.library || text_of(entry, "host") != key.host) return std::nullopt;
@@ -56,10 +57,9 @@ std::optional<ProbeReport> ProbeCache::find(CacheKey& key) const {
 }
 
 void ProbeCache::store(const CacheKey& key, const ProbeReport& report) const {
-    if (folder_.empty() || key.content.empty()) return;
-    const Json entry = {
-        {"format", format},       {"library", key.library}, {"identity", file_identity(key.library)},
-        {"content", key.content}, {"host", key.host},       {"report", to_json(report)}};
+    if (folder_.empty() || key.content.empty() || file_identity(key.library) != key.identity) return;
+    const Json entry = {{"format", format},       {"library", key.library}, {"identity", key.identity},
+                        {"content", key.content}, {"host", key.host},       {"report", to_json(report)}};
     write(file_of(key.library, key.host), entry.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

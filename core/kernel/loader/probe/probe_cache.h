@@ -19,8 +19,10 @@ namespace switchyard::loader {
 
 struct CacheKey {
     std::string library;  // path
-    std::string content;  // content_hash of it; find() fills it in
     std::string host;     // all that a result depends on beside the library and what it brings along
+    // Of the library as find() met it, which fills them in: what is learned later is about that file.
+    std::string identity{};  // file_identity()
+    std::string content{};   // content_hash()
 };
 
 class ProbeCache {
@@ -28,9 +30,11 @@ public:
     // Empty: remembers nothing.
     explicit ProbeCache(std::string folder) : folder_(std::move(folder)) {}
 
-    // Fills in key.content, without reading the library if its identity is known.
+    // Fills in `key`, without reading the library if its identity is known.
     std::optional<ProbeReport> find(CacheKey& key) const;
-    // Failing to write is not an error: the next run probes again.
+    // `key`: filled in by find(). Where the library is another file by now, as after it was built again
+    // meanwhile, nobody knows which of the two was probed: nothing is remembered. Failing to write is not an
+    // error: the next run probes again.
     void store(const CacheKey& key, const ProbeReport& report) const;
 
     // library_id(), without reading the whole library again where it has no build id.

@@ -14,6 +14,13 @@ std::string variable(const char* name) {
     return value == nullptr ? "" : value;
 }
 
+// A relative path in either is to be ignored (XDG Base Directory Specification).
+std::string folder_of_user(const char* name, const std::string& in_home) {
+    if (const std::string folder = variable(name); folder.starts_with('/')) return folder + "/switchyard";
+    const std::string home = variable("HOME");
+    return home.starts_with('/') ? home + "/" + in_home + "/switchyard" : std::string{};
+}
+
 }  // namespace
 
 std::string program_path() {
@@ -37,18 +44,14 @@ std::string belonging_path(const std::string& relative) {
 }
 
 std::string standard_cache_folder() {
-    if (const std::string folder = variable("SWITCHYARD_CACHE"); !folder.empty()) return folder;
-    if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/switchyard";
-    const std::string home = variable("HOME");
-    return home.empty() ? home : home + "/.cache/switchyard";
+    if (const std::string folder = variable("SWITCHYARD_CACHE"); !folder.empty()) {
+        std::error_code error;  // a working folder that is gone
+        const fs::path path = fs::absolute(folder, error);
+        return error ? std::string{} : path.string();
+    }
+    return folder_of_user("XDG_CACHE_HOME", ".cache");
 }
 
-std::string standard_settings_folder() {
-    // A relative path there is to be ignored (XDG Base Directory Specification).
-    if (const std::string folder = variable("XDG_CONFIG_HOME"); folder.starts_with('/'))
-        return folder + "/switchyard";
-    const std::string home = variable("HOME");
-    return home.starts_with('/') ? home + "/.config/switchyard" : std::string{};
-}
+std::string standard_settings_folder() { return folder_of_user("XDG_CONFIG_HOME", ".config"); }
 
 }  // namespace switchyard::machine

@@ -17,11 +17,12 @@ std::string belonging_path(const std::string& relative);
 // Where `cmake --install` puts `relative`, whether it is there or not.
 std::string installed_path(const std::string& relative);
 
-// $SWITCHYARD_CACHE, $XDG_CACHE_HOME/switchyard or ~/.cache/switchyard; empty: none of them is set.
+// $SWITCHYARD_CACHE, made absolute, $XDG_CACHE_HOME/switchyard or ~/.cache/switchyard; empty: there is none,
+// as a relative path in the last two counts as none.
 std::string standard_cache_folder();
 
-// $XDG_CONFIG_HOME/switchyard or ~/.config/switchyard: what a user set for all jobs; empty: none of them is
-// set.
+// $XDG_CONFIG_HOME/switchyard or ~/.config/switchyard: what a user set for all jobs; empty: there
+// is none, as above.
 std::string standard_settings_folder();
 
 }  // namespace switchyard::machine

@@ -149,7 +149,8 @@ std::optional<ConformanceRecord> RecordCache::find(const PluginContent& content)
 }
 
 std::optional<std::string> RecordCache::store(const ConformanceRecord& record) const {
-    if (cache_.empty()) return "there is no folder for it: neither XDG_CACHE_HOME nor HOME is set";
+    if (cache_.empty())
+        return "there is no folder for it: neither XDG_CACHE_HOME nor HOME is an absolute path";
     const auto file = file_of(record.content, record.host);
     std::error_code error;
     fs::create_directories(fs::path(file).parent_path(), error);

@@ -6,6 +6,7 @@
 
 #include "fixture.h"
 #include "nested_json.h"
+#include "variable.h"
 
 #include <switchyard_test.h>
 
@@ -149,6 +150,17 @@ TEST_CASE("the usual place follows the environment") {
     CHECK(standard_cache_folder().empty());
     if (home != nullptr) ::setenv("HOME", old_home.c_str(), 1);
     ::setenv("XDG_CACHE_HOME", before.c_str(), 1);
+}
+
+TEST_CASE("the usual place is never in whatever folder one works in") {
+    const Variable named("SWITCHYARD_CACHE", "mine");
+    CHECK(standard_cache_folder() == (fs::current_path() / "mine").string());
+    const Variable none("SWITCHYARD_CACHE", "");
+    const Variable relative("XDG_CACHE_HOME", "relative");
+    const Variable home("HOME", "/c");
+    CHECK(standard_cache_folder() == "/c/.cache/switchyard");
+    const Variable no_home("HOME", "relative");
+    CHECK(standard_cache_folder().empty());
 }
 
 TEST_CASE("known plugins are listed without a single probe") {

@@ -92,7 +92,8 @@ std::vector<resolver::Measurement> MeasurementCache::load(std::vector<std::strin
 
 std::optional<std::string> MeasurementCache::store(const resolver::Measurement& measurement) const {
     if (folder_.empty())
-        return "none of SWITCHYARD_CACHE, XDG_CACHE_HOME and HOME is set: there is no folder to save them in";
+        return "there is no folder to save them in: SWITCHYARD_CACHE is not set, and neither "
+               "XDG_CACHE_HOME nor HOME is an absolute path";
     std::error_code error;
     fs::create_directories(folder_, error);
     if (error) return folder_ + ": cannot be created: " + error.message();

@@ -22,13 +22,20 @@ bool is_bare_word(std::string_view text) {
     });
 }
 
+// Only numbers, dates and times begin with a digit or a sign: the others need no parser.
+bool is_toml_value(std::string_view word) {
+    if (std::isdigit(static_cast<unsigned char>(word.front())) != 0 || word.front() == '+' ||
+        word.front() == '-')
+        return parse_document("x=" + std::string(word), "").problems.empty();
+    return word == "true" || word == "false" || word == "inf" || word == "nan";
+}
+
 std::string with_quoted_words(std::string_view list) {
     std::string result = "[";
     for (std::string_view rest = list.substr(1, list.size() - 2); !rest.empty();) {
         const auto comma = std::min(rest.find(','), rest.size());
         const auto item = trimmed(rest.substr(0, comma));
-        const bool word = is_bare_word(item) && std::isalpha(static_cast<unsigned char>(item[0])) != 0 &&
-                          item != "true" && item != "false";
+        const bool word = is_bare_word(item) && !is_toml_value(item);
         result += (word ? toml_string(item) : std::string(item)) + ',';
         rest.remove_prefix(std::min(comma + 1, rest.size()));
     }

@@ -24,6 +24,9 @@ TEST_CASE("a value is TOML; a word that is none is a string, also in a list") {
     CHECK(good("", {"attention.backend=[\"flash\", 'torch']"}).attention.backend == Names{"flash", "torch"});
     CHECK(good("", {"attention.backend=[flash,torch/sdpa]"}).attention.backend ==
           Names{"flash", "torch/sdpa"});
+    CHECK(good("", {"data.train=[/tmp/a.txt,../b.txt, ./c,~d,1.txt,2nd,-,1979-05-27.txt,.5,_e]"})
+              .data.train.size() == 10);
+    CHECK(good("", {"data.train=[/tmp/a.txt,/tmp/b.txt]"}).data.train == Names{"/tmp/a.txt", "/tmp/b.txt"});
     CHECK(good("", {"run.deterministic=true"}).run.deterministic);
     CHECK(good("", {"optimizer.betas=[0.8, 0.9]"}).optimizer.betas == std::vector<double>{0.8, 0.9});
     CHECK(good("", {"batch={size=3, max_length=4}"}).batch.max_length == 4);
@@ -43,6 +46,12 @@ TEST_CASE("a rule for layers can be given as an override") {
 TEST_CASE("mistakes in overrides") {
     CHECK(errors("", {"run.seed=x"}) ==
           "--set #1: error: run.seed: got the string \"x\"; expected an integer >= 0\n");
+    CHECK(errors("", {"data.train=[a,1,-2.5,1979-05-27,+inf,true,/b]"}) ==
+          "--set #1: error: data.train[1]: got the integer 1; expected a string\n"
+          "--set #1: error: data.train[2]: got the number -2.5; expected a string\n"
+          "--set #1: error: data.train[3]: got a date or time; expected a string\n"
+          "--set #1: error: data.train[4]: got the number inf; expected a string\n"
+          "--set #1: error: data.train[5]: got true; expected a string\n");
     CHECK(errors("", {"run.seed=3", "run.sed=3"}) ==
           "--set #2: error: run.sed: unknown key; did you mean run.seed?\n");
     const std::string usage = "; expected KEY=VALUE, such as optimizer.lr=3e-4\n";

@@ -34,15 +34,15 @@ public:
     explicit Loader(const LoadRequest& request) : request_(request) {}
 
     LoadResult run() {
+        const auto overrides = parsed_overrides();
+        read_presets_of(overrides);
         if (request_.text) {
             FileText text{*request_.text, guard_text(*request_.text, request_.path)};
             read_text(std::move(text), request_.path, {Origin::Source::file, request_.path});
         } else if (!request_.path.empty()) {
             read_text(read(request_.path), request_.path, {Origin::Source::file, request_.path});
         }
-        for (const auto& [place, text] : request_.implied) set(place, text);
-        for (std::size_t i = 0; i < request_.overrides.size(); ++i)
-            set("--set #" + std::to_string(i + 1), request_.overrides[i]);
+        for (const auto& one : overrides) read_document(one.document, one.source);
         Config config = derive(reading_, request_.schemas, complete_);
         finish_problems();
         LoadResult result{std::nullopt, std::move(reading_.problems), std::move(files_)};
@@ -53,10 +53,38 @@ public:
     std::vector<ArmConfig> arms() { return std::move(reading_.arms); }
 
 private:
-    void set(const std::string& place, const std::string& text) {
-        set_by_.insert(place);
-        const TextSource source{place, text, "", {Origin::Source::override, place}, false};
-        read_document(parse_override(source.text, place), source);
+    struct Override {
+        TextSource source;
+        Document document;
+    };
+
+    std::vector<Override> parsed_overrides() {
+        std::vector<Override> overrides;
+        const auto add = [&](const std::string& place, const std::string& text) {
+            set_by_.insert(place);
+            overrides.push_back(
+                {{place, text, "", {Origin::Source::override, place}, false}, parse_override(text, place)});
+        };
+        for (const auto& [place, text] : request_.implied) add(place, text);
+        for (std::size_t i = 0; i < request_.overrides.size(); ++i)
+            add("--set #" + std::to_string(i + 1), request_.overrides[i]);
+        return overrides;
+    }
+
+    // Before all files: the last of them is the preset, instead of those that files name.
+    void read_presets_of(const std::vector<Override>& overrides) {
+        const Node* last = nullptr;
+        const auto for_each = [&](auto visit) {
+            for (const auto& one : overrides) {
+                for (const auto& node : one.document.root.children) {
+                    if (node.name == "preset") visit(node, one.source);
+                }
+            }
+        };
+        for_each([&](const Node& node, const TextSource&) { last = &node; });
+        for_each(
+            [&](const Node& node, const TextSource& source) { read_preset(node, source, &node == last); });
+        preset_set_ = last != nullptr;
     }
 
     FileText read(const std::string& path) {
@@ -85,8 +113,9 @@ private:
         texts_[preset ? "preset " + source.origin.name : source.file] = source.text;
         order_.push_back(source.file);
         add_problems(document.problems);
+        const bool override = source.origin.source == Origin::Source::override;
         for (const auto& node : document.root.children) {
-            if (node.name == "preset") read_preset(node, source);
+            if (node.name == "preset" && !override) read_preset(node, source, !preset_set_);
         }
         for (const auto& node : document.root.children) {
             if (node.name == "include") read_includes(node, source);
@@ -113,7 +142,8 @@ private:
             });
     }
 
-    void read_preset(const Node& node, const TextSource& source) {
+    // One that does not count only has to be there.
+    void read_preset(const Node& node, const TextSource& source, bool counts) {
         const auto value = check(source, ValueType::string, node);
         if (!value) return;
         const auto& preset = std::get<std::string>(*value);
@@ -125,6 +155,7 @@ private:
             return report(source, node.place, "preset", "there is no preset " + toml_string(preset), list,
                           did_you_mean(near.empty() ? "" : toml_string(near)));
         }
+        if (!counts) return;
         const auto path = [&](const std::string& dir) {
             return (fs::path(dir) / (preset + ".toml")).string();
         };
@@ -225,6 +256,7 @@ private:
     Reading reading_;
     bool complete_ = true;  // all texts could be read to their ends
     bool too_many_files_ = false;
+    bool preset_set_ = false;       // by an override
     std::set<std::string> set_by_;  // options that gave a value
     std::vector<std::string> files_;
     std::vector<std::string> chain_;  // files being read, outermost first

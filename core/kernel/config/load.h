@@ -2,7 +2,8 @@
 //
 // Order, later wins: defaults; the preset; the files that are included, in order; the folder that [model]
 // from names; the file itself; the overrides. [[layer]] rules are appended in the same order. An included
-// file may itself name a preset and include others.
+// file may itself name a preset and include others. A preset that an override names is read first and takes
+// the place of all that files name; files and a folder that an override names are read where it stands.
 #pragma once
 
 #include <functional>

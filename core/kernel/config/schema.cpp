@@ -140,7 +140,8 @@ program = ["python3", "peer.py"]
 ```
 
 `--set KEY=VALUE` takes any key and a TOML value; a word that is not a TOML value is a string:
-`--set optimizer.lr=3e-4`, `--set attention.backend=[mine,theirs]`, `--set preset=gpt2`.
+`--set optimizer.lr=3e-4`, `--set attention.backend=[mine,theirs]`, `--set preset=gpt2`. A preset that `--set` names takes the place of those
+that files name: all that they and other `--set` write stays. Files that `--set include` names, and what `--set model.from` reads, come after the file.
 
 All mistakes are reported in one pass, each with its place. A file has at most 1 MiB.
 

@@ -59,6 +59,36 @@ TEST_CASE("a preset gives way to the file, and to a later override") {
     CHECK(config.where("model.head_dim") == "default (hidden_size / heads)");
 }
 
+TEST_CASE(
+    "a preset of --set takes the place of those that files name, and gives way to all that is written") {
+    const std::string file = "preset = \"bert-base\"\nmodel.layers = 3\n";
+    using Words = std::vector<std::string>;
+    for (const auto& overrides :
+         {Words{"preset=gpt2", "model.heads=6"}, Words{"model.heads=6", "preset=gpt2"},
+          Words{"preset=t5-small", "model.heads=6", "preset=gpt2"}}) {
+        const auto config = good(file, overrides);
+        CHECK(config.model.type == ModelType::gpt);
+        CHECK(config.model.layers == 3);
+        CHECK(config.model.heads == 6);
+        CHECK(config.where("model.vocab_size") == "preset gpt2:8:1");
+        CHECK(config.where("model.decoder_layers") == good(file).where("model.decoder_layers"));
+    }
+    const auto dir = switchyard::test::temporary_dir("preset");
+    switchyard::test::write_file(dir / "run.toml", "include = \"base.toml\"\n");
+    switchyard::test::write_file(dir / "base.toml", file);
+    config::LoadRequest request;
+    request.path = (dir / "run.toml").string();
+    request.preset_dirs = switchyard::test::preset_dirs();
+    request.overrides = {"preset=gpt2"};
+    const auto result = config::load(request);
+    REQUIRE(result.config);
+    CHECK((result.config->model.type == ModelType::gpt && result.config->model.layers == 3));
+    CHECK_THAT(errors("preset = \"bert\"", {"preset=gpt2"}),
+               switchyard::test::contains("run.toml:1:10: error: preset: there is no preset \"bert\""));
+    CHECK_THAT(errors("", {"preset=bert", "preset=gpt2"}),
+               switchyard::test::contains("--set #1: error: preset: there is no preset \"bert\""));
+}
+
 TEST_CASE("mistakes with presets") {
     CHECK(errors("preset = 3") == "run.toml:1:10: error: preset: got the integer 3; expected a string\n");
     CHECK(errors("preset = \"bert\"") ==

@@ -172,6 +172,10 @@ private:
                        "a table of options of the component " + component.name);
                 continue;
             }
+            if (component.name.empty()) {  // an Assignment without a component is none of an option
+                report(component.name_place, path, "has no name", "a table for each component");
+                continue;
+            }
             const OptionSchema* schema = schemas_ == nullptr ? nullptr : find_schema(component, kind, path);
             if (schemas_ != nullptr && schema == nullptr) continue;
             for (const auto& option : component.children) {

@@ -167,6 +167,10 @@ TEST_CASE("options that do not fit the schema") {
     CHECK(
         option_errors("attention.options = 8") ==
         "run.toml:1:21: error: attention.options: got the integer 8; expected a table for each component\n");
+    for (const auto* known : {&schemas(), static_cast<const config::OptionSchemas*>(nullptr)})
+        CHECK(errors("attention.options.\"\".x = 8", {}, known) ==
+              "run.toml:1:19: error: attention.options.\"\": has no name; expected a table for each "
+              "component\n");
     CHECK(option_errors("[[layer]]\nmatch = \"*\"\noptimizer.options.chunked.width = 1\n") ==
           "run.toml:3:11: error: optimizer.options: cannot differ from layer to layer\n");
 }

@@ -1,7 +1,12 @@
 #include "core/kernel/trust/conformance_record.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "core/kernel/base/atomic_file.h"
 #include "core/kernel/base/input_error.h"
@@ -72,6 +77,32 @@ ComponentOutcome outcome_of(const Json& json) {
     return one;
 }
 
+auto find_same(std::vector<ComponentOutcome>& among, const ComponentOutcome& one) {
+    return std::find_if(among.begin(), among.end(), [&](const auto& other) {
+        return is_same(other, one.kind, one.id, one.device, one.use);
+    });
+}
+
+// Held while records of a folder are read, added to and written: for moments, so that another one waits. Its
+// file stays, since to remove one that others may just be opening would let two hold it. Where the file
+// system has no locks it goes on without.
+class RecordLock {
+public:
+    explicit RecordLock(const fs::path& folder)
+        : descriptor_(::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666)) {
+        while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+        }
+    }
+    ~RecordLock() {
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+    RecordLock(const RecordLock&) = delete;
+    RecordLock& operator=(const RecordLock&) = delete;
+
+private:
+    int descriptor_;
+};
+
 }  // namespace
 
 const ComponentOutcome* ConformanceRecord::find(Kind kind, std::string_view id, Device device) const {
@@ -116,15 +147,24 @@ ConformanceRecord read_record(const std::string& text, const std::string& file) 
 }
 
 void add_outcome(ConformanceRecord& record, const ComponentOutcome& outcome) {
-    const auto known = std::find_if(record.components.begin(), record.components.end(), [&](const auto& one) {
-        return is_same(one, outcome.kind, outcome.id, outcome.device, outcome.use);
-    });
+    const auto known = find_same(record.components, outcome);
     if (known == record.components.end()) {
         record.components.push_back(outcome);
         return;
     }
     const bool same_cases = known->seed == outcome.seed && outcome.drawn >= known->drawn;
     if (known->passed || same_cases) *known = outcome;
+}
+
+std::size_t add_missing(ConformanceRecord& record, const ConformanceRecord& other) {
+    if (other.content != record.content || other.host != record.host) return 0;
+    std::size_t added = 0;
+    for (const auto& one : other.components) {
+        if (find_same(record.components, one) != record.components.end()) continue;
+        record.components.push_back(one);
+        ++added;
+    }
+    return added;
 }
 
 std::string shipped_record_of(const std::string& library) { return library + ".conformance.json"; }
@@ -156,6 +196,18 @@ std::optional<std::string> RecordCache::store(const ConformanceRecord& record) c
     fs::create_directories(fs::path(file).parent_path(), error);
     if (error) return "cannot create " + fs::path(file).parent_path().string() + ": " + error.message();
     return base::write_file_atomically(file, to_json_text(record));
+}
+
+std::optional<std::string> RecordCache::add(const ConformanceRecord& found) const {
+    if (cache_.empty()) return store(found);
+    const auto folder = fs::path(file_of(found.content, found.host)).parent_path();
+    std::error_code ignored;  // `store` tells of it
+    fs::create_directories(folder, ignored);
+    const RecordLock lock(folder);
+    auto record = find(found.content)
+                      .value_or(ConformanceRecord{found.name, found.version, found.content, found.host, {}});
+    for (const auto& one : found.components) add_outcome(record, one);
+    return store(record);
 }
 
 }  // namespace switchyard::trust

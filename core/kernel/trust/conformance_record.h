@@ -7,6 +7,7 @@
 // written the record itself.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -50,6 +51,10 @@ ConformanceRecord read_record(const std::string& text, const std::string& file);
 // cases, passes: other cases do not refute it, and a fault that other cases have does not replace it.
 void add_outcome(ConformanceRecord& record, const ComponentOutcome& outcome);
 
+// Takes those outcomes of `other` that `record` has none in place of; how many. None of a record of another
+// content or host.
+std::size_t add_missing(ConformanceRecord& record, const ConformanceRecord& other);
+
 // libNAME.so.conformance.json
 std::string shipped_record_of(const std::string& library);
 
@@ -62,6 +67,9 @@ public:
     std::optional<ConformanceRecord> find(const PluginContent& content) const;
     // An error in words, if it cannot be written.
     std::optional<std::string> store(const ConformanceRecord& record) const;
+    // Adds what a run found to what is remembered by now, which other runs may add to at the same time. An
+    // error in words, if it cannot be written.
+    std::optional<std::string> add(const ConformanceRecord& found) const;
 
 private:
     std::string file_of(const PluginContent& content, const std::string& host) const;

@@ -2,6 +2,8 @@
 #include "core/kernel/trust/conformance_record.h"
 
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/trust/own_plugin.h"
@@ -83,6 +85,52 @@ TEST_CASE("a fault is remembered until the same cases pass") {
     other.id = "rough";
     add_outcome(record, other);
     CHECK(record.components.size() == 2);
+}
+
+TEST_CASE("what several runs find at the same time is remembered of all of them") {
+    const trust::RecordCache cache(temporary_dir("cache").string());
+    constexpr int runs = 4, each = 5;
+    std::vector<std::thread> threads;
+    for (int run = 0; run < runs; ++run) {
+        threads.emplace_back([&cache, run] {
+            for (int i = 0; i < each; ++i) {
+                auto found = known_record();
+                found.components[0].id = "of_" + std::to_string(run) + "_" + std::to_string(i);
+                (void)cache.add(found);
+            }
+        });
+    }
+    for (auto& thread : threads) thread.join();
+    const auto record = cache.find({"0123", ""});
+    REQUIRE(record.has_value());
+    CHECK(record->components.size() == runs * each);
+    CHECK(record->name == "test_good");
+
+    // Nor does a run that passes clear the fault that another one found meanwhile.
+    auto faulty = known_record();
+    faulty.components = {outcome(false, 5)};
+    CHECK_FALSE(cache.add(faulty).has_value());
+    CHECK_FALSE(cache.add(known_record()).has_value());
+    CHECK_FALSE(cache.find({"0123", ""})->find(Kind::activation, "by_autograd", Device::cpu)->passed);
+    CHECK(trust::RecordCache("").add(faulty).has_value());
+}
+
+TEST_CASE("a record takes from another one of its content and host what it has not itself") {
+    auto record = known_record();
+    auto other = known_record();
+    other.components = {outcome(false, 5), outcome(true, 5)};
+    other.components[1].device = Device::cuda;
+    auto elsewhere = other;
+    elsewhere.host = "Switchyard 0.0.1, LibTorch 1.0.0";
+    CHECK(add_missing(record, elsewhere) == 0);
+    elsewhere = other;
+    elsewhere.content.cuda = "4567";
+    CHECK(add_missing(record, elsewhere) == 0);
+    CHECK(add_missing(record, other) == 1);
+    REQUIRE(record.components.size() == 2);
+    CHECK(record.components[0].passed);
+    CHECK(record.components[1].device == Device::cuda);
+    CHECK(add_missing(record, other) == 0);
 }
 
 TEST_CASE("the cache remembers by content and host, and takes what is damaged for nothing") {

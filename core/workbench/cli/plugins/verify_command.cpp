@@ -161,8 +161,7 @@ private:
             if (is_meant(component.kind, component.id, request_.component) && !stop_)
                 verify(record, component);
         }
-        if (stop_) return;
-        tell(record_->end(record));
+        tell(record_->end(record, static_cast<bool>(stop_)));
     }
 
     void refuse(const std::string& plugin, const std::string& text, const loader::GateOutcome& gate) {
@@ -234,7 +233,7 @@ private:
         components_.push_back(to_json(request_, found));
         add_junit_cases(request_, found, junit_);
         if (prints()) print(request_, found, command_.shown);
-        return !verified.stopped;
+        return true;
     }
 
     // Of its plugin alone, so that a component's process looks at no other; but an option may be of another

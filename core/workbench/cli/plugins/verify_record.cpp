@@ -1,9 +1,14 @@
 #include "core/workbench/cli/plugins/verify_record.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 #include <utility>
 
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/limits.h"
 #include "core/kernel/base/printable.h"
+#include "core/kernel/base/read_text.h"
 #include "core/kernel/machine/program_paths.h"
 #include "core/kernel/trust/own_plugin.h"
 #include "core/workbench/cli/command.h"
@@ -12,6 +17,8 @@
 
 namespace switchyard::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t longest_fault = 500;
 
@@ -29,6 +36,17 @@ std::string fault_text(const conformance::Report& report) {
     if (report.faults.empty()) return "";
     const auto& fault = report.faults.front();
     return (fault.code + " in " + fault.where + ": " + fault.detail).substr(0, longest_fault);
+}
+
+// Of a file that is to be written anew; what is none is as good as not there.
+trust::ConformanceRecord record_in(const std::string& file) {
+    // What else a name may stand for, a terminal say, is not read.
+    if (std::error_code ignored; !fs::is_regular_file(file, ignored)) return {};
+    try {
+        return trust::read_record(base::text_if_readable(file, base::limits::json_bytes), file);
+    } catch (const base::InputError&) {
+        return {};
+    }
 }
 
 }  // namespace
@@ -49,13 +67,7 @@ void VerifyRecord::begin(const loader::PluginRecord& plugin) {
 }
 
 void VerifyRecord::begin(const std::string& library, const std::string& name, const std::string& version) {
-    added_ = false;
-    const auto content = trust::content_of(library);
-    if (auto known = trust::RecordCache(machine::standard_cache_folder()).find(content)) {
-        record_ = std::move(*known);
-        return;
-    }
-    record_ = {name, version, content, trust::host_version(), {}};
+    found_ = {name, version, trust::content_of(library), trust::host_version(), {}};
 }
 
 void VerifyRecord::add(const ComponentManifest& component, const conformance::Report& report) {
@@ -80,7 +92,6 @@ std::string VerifyRecord::note(const PlannedPart& part, const conformance::Repor
 void VerifyRecord::add(trust::ComponentOutcome outcome, const conformance::Report& report) {
     const bool passed = report.faults.empty() && report.failed == 0;
     if (passed && (report.cases == 0 || !why_no_proof(request_).empty())) return;
-    added_ = true;
     outcome.device = conformance_options(request_).device;
     outcome.passed = passed;
     outcome.cases = report.cases;
@@ -88,26 +99,35 @@ void VerifyRecord::add(trust::ComponentOutcome outcome, const conformance::Repor
     outcome.failed = passed ? 0 : std::max<std::int64_t>(report.failed, 1);
     outcome.seed = request_.seed;
     outcome.fault = fault_text(report);
-    add_outcome(record_, outcome);
+    add_outcome(found_, outcome);
 }
 
-std::string VerifyRecord::end(const loader::PluginRecord& plugin) { return end(plugin.path); }
+std::string VerifyRecord::end(const loader::PluginRecord& plugin, bool stopped) {
+    if (stopped) report_.clear();
+    return end(plugin.path);
+}
 
 std::string VerifyRecord::end(const std::string& library) {
-    if (!added_ && report_.empty()) return "";
-    if (trust::content_of(library) != record_.content)
+    const bool remembers = !found_.components.empty() && !found_.content.library.empty();
+    if (found_.components.empty() && report_.empty()) return "";
+    if (trust::content_of(library) != found_.content)
         return "the library was changed while it was verified: nothing is remembered of it";
-    std::string told;
-    if (!report_.empty()) {
-        write_file(report_, to_json_text(record_));
-        told = "the record of it is in " + base::printable(report_) + "; beside the library, as " +
-               base::printable(trust::shipped_record_of(library)) +
-               ", `switchyard plugins sign` signs it too";
-    }
-    if (record_.content.library.empty() || !added_) return told;
-    const auto error = trust::RecordCache(machine::standard_cache_folder()).store(record_);
+    std::optional<std::string> error;
+    if (remembers) error = trust::RecordCache(machine::standard_cache_folder()).add(found_);
+    std::string told = report_.empty() ? "" : write_report(library);
     if (error) told += (told.empty() ? "" : "\n") + std::string("not remembered: ") + *error;
     return told;
+}
+
+std::string VerifyRecord::write_report(const std::string& library) const {
+    auto record = trust::RecordCache(machine::standard_cache_folder()).find(found_.content).value_or(found_);
+    for (const auto& one : found_.components) add_outcome(record, one);
+    const auto kept = add_missing(record, record_in(report_));
+    write_file(report_, to_json_text(record));
+    return "the record of it is in " + base::printable(report_) +
+           (kept == 0 ? "" : ", with " + counted(kept, "outcome") + " that it had before") +
+           "; beside the library, as " + base::printable(trust::shipped_record_of(library)) +
+           ", `switchyard plugins sign` signs it too";
 }
 
 }  // namespace switchyard::cli

@@ -3,8 +3,9 @@
 // (conformance_record.h).
 //
 // Only a run of all that a component claims proves it: without --filter, --dtype and --option, and with at
-// least as many drawn cases as by default. A fault is remembered whatever was run. A run of a configuration
-// proves the uses of its plan, and says nothing of others.
+// least as many drawn cases as by default. A fault is remembered whatever was run, also by a run that a
+// signal stops. A run of a configuration proves the uses of its plan, and says nothing of others. A file of
+// --report keeps what it has of the same content and versions and neither this run nor the cache knows.
 #pragma once
 
 #include <string>
@@ -27,8 +28,9 @@ public:
 
     void begin(const loader::PluginRecord& plugin);
     void add(const ComponentManifest& component, const conformance::Report& report);
-    // The plugin ran to its end. What is to be told besides; empty: nothing.
-    std::string end(const loader::PluginRecord& plugin);
+    // All of the plugin ran that was to run, or, `stopped`, what came before a signal: that is remembered, but
+    // a file of it would not be whole. What is to be told besides; empty: nothing.
+    std::string end(const loader::PluginRecord& plugin, bool stopped);
 
     // Of a configuration: all of a part that ran, from its beginning to its end. Returns what `end` does.
     std::string note(const PlannedPart& part, const conformance::Report& report);
@@ -37,11 +39,12 @@ private:
     void begin(const std::string& library, const std::string& name, const std::string& version);
     void add(trust::ComponentOutcome outcome, const conformance::Report& report);
     std::string end(const std::string& library);
+    // Returns what is to be told of it.
+    std::string write_report(const std::string& library) const;
 
     const VerifyRequest& request_;
     std::string report_;
-    trust::ConformanceRecord record_;
-    bool added_ = false;
+    trust::ConformanceRecord found_;  // by this run alone
 };
 
 }  // namespace switchyard::cli

@@ -4,6 +4,12 @@
 
 #include "json_schema.h"
 
+#include <csignal>
+#include <fstream>
+
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <switchyard_test.h>
 
 using namespace switchyard::test;
@@ -124,6 +130,45 @@ TEST_CASE("a record is shipped beside the library, signed with it, and believed 
     CHECK_THAT(doctor.out, contains("  trust: comes with this program"));
     fs::remove(one.signature);
     check_refused(run(words, options), {"the record beside it does not count: it is not signed"});
+    // Who verifies another component adds to the file, although their cache does not know the first.
+    const auto more = run(
+        {"plugins", "verify", one.library, "--component", "activation/rough", "--report", report}, options);
+    INFO(more.out << more.err);
+    REQUIRE(more.code == 0);
+    CHECK_THAT(more.out, contains("is in " + report + ", with 1 outcome that it had before; beside"));
+    const auto both = json_of(report);
+    CHECK(schema_faults("conformance.json", both) == no_faults);
+    REQUIRE(both.at("components").size() == 2);
+    CHECK(both.at("components").at(0).at("id") == "rough");
+    CHECK(both.at("components").at(1) == record.at("components").at(0));
+}
+
+TEST_CASE("a fault that was found before Ctrl-C is remembered") {
+    const auto folder = temporary_dir("stopped");
+    const auto out = (folder / "out").string();
+    RunOptions options{{{"SWITCHYARD_CACHE", (folder / "cache").string()}}};
+    std::ofstream(out) << "";
+    options.in_child = [&out] { ::dup2(::open(out.c_str(), O_WRONLY), STDOUT_FILENO); };
+    Started started(
+        {"plugins", "verify", (build_dir() / "tests/support/plugins/errs/libtest_errs.so").string(),
+         "--component", "attention", "--filter", "/causal/shape/", "--drawn", "0", "--seed", "5"},
+        options);
+    REQUIRE(wait_until([&] {
+        return started.ended() || bytes_of(out).find("attention test_errs/unmasked: ") != std::string::npos;
+    }));
+    started.send(SIGINT);  // while the next component begins; had it ended already, all would be remembered
+    const auto outcome = started.wait();
+    INFO(outcome.err << bytes_of(out));
+    CHECK((outcome.code == 130 || outcome.code == 5));
+    const auto records = files_below(folder / "cache/conformance");
+    for (const auto& [file, text] : records) {
+        if (!file.ends_with(".json")) continue;
+        const auto found = nlohmann::json::parse(text).at("components").at(0);
+        CHECK(found.at("id") == "unmasked");
+        CHECK(found.at("outcome") == "failed");
+        CHECK(found.at("seed") == 5);
+    }
+    CHECK(records.size() == 2);  // with the lock
 }
 
 TEST_CASE("a report is one of a whole run of one plugin") {

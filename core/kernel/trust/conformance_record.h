@@ -19,6 +19,9 @@
 
 namespace switchyard::trust {
 
+// Cases that a run draws at random unless it is told another number; a run of fewer proves nothing.
+inline constexpr std::int64_t drawn_by_default = 50;
+
 struct ComponentOutcome {
     Kind kind = Kind::attention;
     std::string id;

@@ -129,10 +129,14 @@ GateOutcome not_conformant(const PluginRecord& record, const ComponentManifest& 
                (device == Device::cpu ? "" : " --device " + std::string(name(device))) + more + "` ";
     };
     if (outcome != nullptr) {
-        const auto seed = std::to_string(outcome->seed);
+        // Fewer cases than found it need not have it, and do not refute it (add_outcome).
+        const auto repeated =
+            " --component " + base::shell_word(std::string(name(component.kind)) + "/" + component.id) +
+            " --seed " + std::to_string(outcome->seed) +
+            (outcome->drawn > drawn_by_default ? " --drawn " + std::to_string(outcome->drawn) : "");
         return loader::refused(
             Gate::trust, "`switchyard plugins verify` found a fault in it: " + base::quoted(outcome->fault),
-            "conformant (plugins.require)", {}, command(" --seed " + seed) + "repeats it");
+            "conformant (plugins.require)", {}, command(repeated) + "repeats it");
     }
     return loader::refused(Gate::trust,
                            "no run of conformance is known for " + std::string(name(component.kind)) + " " +

@@ -101,6 +101,18 @@ TEST_CASE("conformant: each component for itself, by a record of this content") 
     REQUIRE(faulty.refusal.has_value());
     CHECK_THAT(faulty.refusal->reason, contains("found a fault in it: wrong_output in x: y"));
     CHECK(faulty.verification == Verification::unverified);
+    const auto repetition = [&](const loader::ComponentTrust& trust) {
+        return "`switchyard plugins verify " + plugin.library() + " --component " +
+               std::string(name(trust.kind)) + "/" + trust.id + " --seed 3";
+    };
+    CHECK(faulty.refusal->hint == repetition(faulty) + "` repeats it");
+    // A run of fewer cases could pass, and the fault would stay.
+    record.components[0].drawn = 1000;
+    REQUIRE_FALSE(trust::RecordCache(cache).store(record).has_value());
+    const auto drawn = judged(plugin, demands);
+    const auto& of_many = drawn.of(faulty.kind, faulty.id);
+    REQUIRE(of_many.refusal.has_value());
+    CHECK(of_many.refusal->hint == repetition(of_many) + " --drawn 1000` repeats it");
 
     auto on_cuda = demands;
     on_cuda.device = Device::cuda;

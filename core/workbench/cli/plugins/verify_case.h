@@ -17,6 +17,7 @@
 
 #include <switchyard/conformance/report.h>
 #include <switchyard/interfaces/types.h>
+#include "core/kernel/trust/conformance_record.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/job/job.h"
 
@@ -41,7 +42,7 @@ struct VerifyRequest {
     std::vector<std::string> modes;  // --mode; none: correctness, gradients and robustness
     std::string device = "cpu";
     std::uint64_t seed = 1;  // of the drawn cases
-    std::int64_t drawn = 50;
+    std::int64_t drawn = trust::drawn_by_default;
     // --config, --set and --trust: what the plan of this configuration runs, and `drawn` cases of each of its
     // requests (verify_job.h); without: all that components claim.
     JobOptions job;

@@ -58,14 +58,20 @@ void put_into(const fs::path& folder, const fs::path& from) {
     throw Failure("cannot write " + target.string() + ": " + error.message(), Exit::run_failed);
 }
 
+// It may not be there.
+void remove_file(const fs::path& file) {
+    std::error_code error;
+    fs::remove(file, error);
+    if (error) throw Failure("cannot remove " + file.string() + ": " + error.message(), Exit::run_failed);
+}
+
 // What proves a library lies beside it. An older one of another library would only be wrong.
 void put_signature_into(const fs::path& folder, const fs::path& library) {
     for (const auto& file : signed_files_of(library)) {
-        std::error_code ignored;
-        if (fs::exists(file, ignored))
+        if (std::error_code ignored; fs::exists(file, ignored))
             put_into(folder, file);
         else
-            fs::remove(folder / file.filename(), ignored);
+            remove_file(folder / file.filename());
     }
 }
 
@@ -88,8 +94,11 @@ int install(const std::string& place) {
     if (error) throw Failure("cannot create the folder " + folder + ": " + error.message(), Exit::run_failed);
     for (const auto& record : records) {
         const auto cuda = cuda_part(record.path);
-        if (std::error_code ignored; fs::exists(cuda, ignored)) put_into(folder, cuda);
+        std::error_code ignored;
+        const bool has_cuda = fs::exists(cuda, ignored);
+        if (has_cuda) put_into(folder, cuda);
         put_into(folder, record.path);
+        if (!has_cuda) remove_file(folder / cuda.filename());
         put_signature_into(folder, record.path);
         std::cout << record.manifest->name << " " << record.manifest->version << ": installed in " << folder
                   << "; `switchyard plugins verify " << record.manifest->name << "` proves it\n";
@@ -105,12 +114,7 @@ int remove(const std::string& plugin) {
         if (record.display_name() != plugin || !fs::exists(record.path)) continue;
         auto files = signed_files_of(record.path);
         files.insert(files.end(), {record.path, cuda_part(record.path)});
-        for (const auto& file : files) {
-            std::error_code error;
-            fs::remove(file, error);
-            if (error)
-                throw Failure("cannot remove " + file.string() + ": " + error.message(), Exit::run_failed);
-        }
+        for (const auto& file : files) remove_file(file);
         std::cout << plugin << ": removed from " << folder << "\n";
         return Exit::fine;
     }

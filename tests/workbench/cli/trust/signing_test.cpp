@@ -128,7 +128,11 @@ TEST_CASE("installing takes the signature along, and removing takes it away") {
     auto options = one.options;
     options.environment["HOME"] = temporary_dir("home").string();
     const fs::path folder = options.environment["HOME"] + "/.local/lib/switchyard/plugins";
+    // An older one's library for CUDA, which the signature does not cover, goes.
+    fs::create_directories(folder);
+    std::ofstream(folder / "libtest_good_cuda.so") << "older";
     REQUIRE(run({"plugins", "install", one.library}, options).code == 0);
+    CHECK_FALSE(fs::exists(folder / "libtest_good_cuda.so"));
     CHECK(run({"plugins", "verify-signature", folder.string()}, options).code == 0);
     fs::remove(one.signature);
     REQUIRE(run({"plugins", "install", one.library}, options).code == 0);

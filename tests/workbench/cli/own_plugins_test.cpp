@@ -132,6 +132,22 @@ TEST_CASE("a plugin that is installed is found, and is not any more once it is r
     // Again: it is replaced.
     CHECK(run({"plugins", "install", good.string()}, home.options).code == 0);
 
+    // Its next release may have another file.
+    const auto next = home.file("libtest_good-2.so");
+    fs::copy_file(good, next);
+    std::ofstream(next, std::ios::binary | std::ios::app) << '\0';
+    std::ofstream(home.plugins() / "libtest_good.so.sig") << "older";
+    std::ofstream(home.plugins() / "libtest_good_cuda.so") << "older";
+    fs::create_symlink("libtest_good.so", home.plugins() / "libtest_good-0.so");
+    const auto replaced = run({"plugins", "install", next.string()}, home.options);
+    INFO(replaced.err);
+    REQUIRE(replaced.code == 0);
+    CHECK_THAT(replaced.out, contains(" in place of libtest_good-0.so, libtest_good.so; "));
+    CHECK(files_below(home.plugins()).size() == 1);
+    CHECK(bytes_of(home.plugins() / "libtest_good-2.so") == bytes_of(next));
+    // Put there by hand, of the same name.
+    fs::copy_file(good, home.plugins() / "libtest_good.so");
+
     check_refused(run({"plugins", "remove", "test_goof"}, home.options),
                   {"is called \"test_goof\"; did you mean \"test_good\"?", "installed there: test_good"});
     REQUIRE(run({"plugins", "remove", "test_good"}, home.options).code == 0);

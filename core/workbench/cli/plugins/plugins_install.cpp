@@ -37,6 +37,14 @@ std::vector<loader::PluginRecord> records_in(const std::string& place) {
     return loader::discover(discovery, machine::this_host(machine::Look::cpu_only));
 }
 
+// By their manifests alone: nothing of them runs.
+std::vector<loader::PluginRecord> installed_in(const std::string& folder) {
+    loader::DiscoveryOptions discovery;
+    discovery.path.entries = {{folder, "plugins install", true}};
+    discovery.run_probes = false;
+    return loader::discover(discovery, machine::this_host(machine::Look::cpu_only));
+}
+
 // The kernels for CUDA devices lie beside the library.
 fs::path cuda_part(const fs::path& library) { return trust::cuda_part_of(library.string()); }
 
@@ -75,6 +83,27 @@ void put_signature_into(const fs::path& folder, const fs::path& library) {
     }
 }
 
+// All libraries of a plugin with what lies beside them, but not the one in the file `kept`: the first of that
+// name counts, whichever was put there last. Returns their files' names.
+std::vector<std::string> remove_plugin(const std::string& folder, const std::string& plugin,
+                                       const fs::path& kept) {
+    std::vector<std::string> removed;
+    std::size_t before = 0;
+    do {  // where one is a link to another, only the first of them is found at a time
+        before = removed.size();
+        for (const auto& record : installed_in(folder)) {
+            const fs::path library(record.path);
+            if (record.display_name() != plugin || library.filename() == kept || !fs::exists(library))
+                continue;
+            auto files = signed_files_of(library);
+            files.insert(files.end(), {library, cuda_part(library)});
+            for (const auto& file : files) remove_file(file);
+            removed.push_back(library.filename().string());
+        }
+    } while (removed.size() != before);
+    return removed;
+}
+
 int install(const std::string& place) {
     if (std::error_code ignored; !fs::exists(place, ignored))
         throw Failure(base::quoted(place) +
@@ -100,7 +129,9 @@ int install(const std::string& place) {
         put_into(folder, record.path);
         if (!has_cuda) remove_file(folder / cuda.filename());
         put_signature_into(folder, record.path);
+        const auto replaced = remove_plugin(folder, record.manifest->name, fs::path(record.path).filename());
         std::cout << record.manifest->name << " " << record.manifest->version << ": installed in " << folder
+                  << (replaced.empty() ? "" : " in place of " + base::printable(joined(replaced, ", ")))
                   << "; `switchyard plugins verify " << record.manifest->name << "` proves it\n";
     }
     return Exit::fine;
@@ -108,16 +139,16 @@ int install(const std::string& place) {
 
 int remove(const std::string& plugin) {
     const auto folder = own_folder();
-    std::vector<std::string> names;
-    for (const auto& record : records_in(folder)) {
-        if (record.gates.front().passed || fs::exists(record.path)) names.push_back(record.display_name());
-        if (record.display_name() != plugin || !fs::exists(record.path)) continue;
-        auto files = signed_files_of(record.path);
-        files.insert(files.end(), {record.path, cuda_part(record.path)});
-        for (const auto& file : files) remove_file(file);
+    if (!remove_plugin(folder, plugin, "").empty()) {
         std::cout << plugin << ": removed from " << folder << "\n";
         return Exit::fine;
     }
+    std::vector<std::string> names;
+    for (const auto& record : installed_in(folder)) {
+        if (record.gates.front().passed || fs::exists(record.path)) names.push_back(record.display_name());
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     const auto near = config::suggest(plugin, names);
     throw Failure("no plugin in " + folder + " is called \"" + base::quoted(plugin) + "\"" +
                   (near.empty() ? "" : "; did you mean \"" + near + "\"?") + "\n" +

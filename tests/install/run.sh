@@ -150,14 +150,18 @@ new_cuda_plugin_verifies() {
     expect_text "$TMPDIR/verify" "no faults in what ran"
 }
 
+# What the plugin of a kind is called: most as classes of the SDK are.
+own_name() { case $1 in activation | normalization) echo "my_$1" ;; *) echo "$1" ;; esac; }
+
 # A project of each kind as `plugins new` writes it, built together.
 new_plugins_build() {
-    local kind list=$TMPDIR/own/CMakeLists.txt
+    local kind name list=$TMPDIR/own/CMakeLists.txt
     rm -rf "$TMPDIR/own" && mkdir "$TMPDIR/own"
     printf 'cmake_minimum_required(VERSION 3.25)\nproject(own LANGUAGES CXX)\n' >"$list"
     for kind in "${kinds[@]}"; do
-        "$prefix/bin/switchyard" plugins new "my_$kind" --kind "$kind" --out "$TMPDIR/own/my_$kind" >"$TMPDIR/new.log"
-        echo "add_subdirectory(my_$kind)" >>"$list"
+        name=$(own_name "$kind")
+        "$prefix/bin/switchyard" plugins new "$name" --kind "$kind" --out "$TMPDIR/own/$name" >"$TMPDIR/new.log"
+        echo "add_subdirectory($name)" >>"$list"
     done
     expect_text "$TMPDIR/new.log" "-DCMAKE_PREFIX_PATH=$prefix"
     "$cmake" -S "$TMPDIR/own" -B "$TMPDIR/own/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
@@ -166,7 +170,7 @@ new_plugins_build() {
     if grep -q warning "$TMPDIR/build.log"; then fail "$(cat "$TMPDIR/build.log")"; fi
 }
 
-own_library() { echo "$TMPDIR/own/build/my_$1/libmy_$1.so"; }
+own_library() { echo "$TMPDIR/own/build/$(own_name "$1")/lib$(own_name "$1").so"; }
 
 new_plugin_verifies() {
     "$prefix/bin/switchyard" plugins verify "$(own_library "$1")" --dtype float32 --dtype bfloat16 --drawn 10 --seed "$drawn_seed" >"$TMPDIR/verify" 2>&1 ||

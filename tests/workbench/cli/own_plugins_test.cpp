@@ -56,7 +56,11 @@ TEST_CASE("a new plugin of each kind has its name in place of the template's") {
             CHECK(text.find("@KIND@") == std::string::npos);
         }
     }
-    CHECK_THAT(bytes_of(home.file("my_data_loader/my_data_loader.h")), contains("class MyDataLoader final"));
+    CHECK_THAT(
+        bytes_of(home.file("my_data_loader/my_data_loader.h")),
+        contains("namespace my_data_loader_plugin {") && contains("class MyDataLoaderComponent final"));
+    CHECK_THAT(bytes_of(home.file("my_data_loader/plugin.toml")),
+               contains("class = \"my_data_loader_plugin::MyDataLoaderComponent\""));
 }
 
 TEST_CASE("a new plugin of the stable tier is one in C, and one for CUDA has a kernel in a file of its own") {
@@ -108,13 +112,21 @@ TEST_CASE("nothing is written over, and what a name may be is said") {
     refused({"Fast", "--kind", "loss"}, {"NAME Fast: expected lower-case letters, digits and '_'"});
     refused({"9x", "--kind", "loss"}, {"NAME 9x"});
     refused({"../x", "--kind", "loss"}, {"NAME ../x"});
+    refused({"test", "--kind", "loss"},
+            {"NAME test: CMake has a target of that name; expected another name, as my_test"});
+    refused({"math", "--kind", "loss"},
+            {"NAME math: math.h would hide the system's header of that name; expected another name, as "});
+    refused({"fast_cuda", "--kind", "loss"},
+            {"NAME fast_cuda: libfast_cuda.so would count as the part for CUDA of another plugin"});
     refused({"x", "--kind", "norm"}, {"--kind", "normalization"});
     refused({"x"}, {"--kind is required"});
     std::ofstream(home.file("x")) << "mine";
     refused({"x", "--kind", "loss"}, {"x: is there already", "--out names another"});
     CHECK(bytes_of(home.file("x")) == "mine");
-    CHECK(run({"plugins", "new", "x", "--kind", "loss", "--out", "y"}, home.options).code == 0);
-    refused({"x", "--kind", "loss", "--out", "y"}, {"y: is there already"});
+    const auto made = run({"plugins", "new", "x", "--kind", "loss", "--out", "my y"}, home.options);
+    CHECK(made.code == 0);
+    CHECK_THAT(made.out, contains("\n  cd 'my y'\n"));
+    refused({"x", "--kind", "loss", "--out", "my y"}, {"my y: is there already"});
 }
 
 TEST_CASE("a plugin that is installed is found, and is not any more once it is removed") {

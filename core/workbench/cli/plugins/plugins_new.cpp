@@ -1,5 +1,6 @@
 // switchyard plugins new NAME --kind KIND [--stable | --cuda]
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -7,11 +8,14 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
 #include <switchyard/interfaces/kinds.h>
 #include "core/kernel/base/printable.h"
+#include "core/kernel/base/shell_text.h"
 #include "core/kernel/machine/program_paths.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/output.h"
@@ -29,19 +33,51 @@ struct NewOptions {
     bool cuda = false;
 };
 
-// It names a CMake target, a file, a component and, in camel case, a class.
+// Targets that CMake, or what it generates for Make and Ninja, has itself.
+constexpr std::array reserved_targets = std::to_array<std::string_view>(
+    {"all", "clean", "cmake_force", "codegen", "default_target", "depend", "edit_cache", "help", "install",
+     "list_install_components", "package", "package_source", "preinstall", "rebuild_cache", "test"});
+
+// Headers of C, of POSIX and of compilers: the folder of NAME.h comes before the system's.
+constexpr std::array system_headers = std::to_array<std::string_view>(
+    {"aio",       "alloca",    "arm_neon",  "assert",    "byteswap",  "complex",      "cpio",     "cpuid",
+     "ctype",     "cuda",      "cuda_bf16", "cuda_fp16", "cuda_fp8",  "cuda_runtime", "cxxabi",   "dirent",
+     "dlfcn",     "elf",       "emmintrin", "endian",    "err",       "errno",        "error",    "execinfo",
+     "fcntl",     "features",  "fenv",      "float",     "fmtmsg",    "fnmatch",      "fts",      "ftw",
+     "getopt",    "glob",      "grp",       "iconv",     "ifaddrs",   "immintrin",    "inttypes", "iso646",
+     "langinfo",  "libgen",    "libintl",   "limits",    "link",      "locale",       "malloc",   "math",
+     "memory",    "mm_malloc", "monetary",  "mqueue",    "netdb",     "obstack",      "omp",      "paths",
+     "poll",      "printf",    "pthread",   "pty",       "pwd",       "regex",        "sched",    "search",
+     "semaphore", "setjmp",    "shadow",    "signal",    "spawn",     "stdalign",     "stdarg",   "stdatomic",
+     "stdbool",   "stddef",    "stdint",    "stdio",     "stdlib",    "stdnoreturn",  "string",   "strings",
+     "syscall",   "sysexits",  "syslog",    "tar",       "termios",   "tgmath",       "threads",  "time",
+     "uchar",     "ucontext",  "ulimit",    "unistd",    "unwind",    "utime",        "utmp",     "values",
+     "wait",      "wchar",     "wctype",    "wordexp",   "x86intrin", "xmmintrin"});
+
+// It names a CMake target, files, a component, a namespace and, in camel case, a class.
 void check_name(const std::string& text) {
     const auto allowed = [](unsigned char c) {
         return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_';
     };
-    if (!text.empty() && text.size() <= 64 && std::islower(static_cast<unsigned char>(text[0])) != 0 &&
-        std::ranges::all_of(text, allowed))
-        return;
-    throw Failure("NAME " + base::quoted(text) +
-                  ": expected lower-case letters, digits and '_', beginning with a letter, as fast_norm");
+    const auto refuse = [&](const std::string& why) {
+        throw Failure("NAME " + base::quoted(text) + ": " + why);
+    };
+    if (text.empty() || text.size() > 64 || std::islower(static_cast<unsigned char>(text[0])) == 0 ||
+        !std::ranges::all_of(text, allowed))
+        refuse("expected lower-case letters, digits and '_', beginning with a letter, as fast_norm");
+    const auto another = "; expected another name, as my_" + text;
+    const auto is_in = [&](const auto& names) { return std::ranges::find(names, text) != names.end(); };
+    if (is_in(reserved_targets)) refuse("CMake has a target of that name" + another);
+    if (is_in(system_headers)) refuse(text + ".h would hide the system's header of that name" + another);
+    if (text == "m") refuse("the system has a library of that name" + another);
+    if (text.ends_with("_cuda"))
+        refuse(
+            "lib" + text +
+            ".so would count as the part for CUDA of another plugin; expected a name that does not end so");
 }
 
-// "fast_norm" as "FastNorm".
+// "fast_norm" as "FastNormComponent": "options" as "Options" would hide what the SDK calls so in its own
+// functions, in whatever namespace it is.
 std::string class_name(const std::string& plugin) {
     std::string text;
     bool begins = true;
@@ -49,7 +85,7 @@ std::string class_name(const std::string& plugin) {
         if (c != '_') text += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
         begins = c == '_';
     }
-    return text;
+    return text + "Component";
 }
 
 std::string filled_in(std::string text, const std::map<std::string, std::string>& values) {
@@ -159,9 +195,10 @@ int make_plugin(const NewOptions& options) {
         {"@NAME@", options.plugin}, {"@CLASS@", class_name(options.plugin)}, {"@KIND@", options.kind}};
     for (const auto& part : made.folders) copy_filled_in(from / part, folder, values);
     const auto known = prefix();
-    std::cout << folder << ": " << made.what << options.kind << "\n  cd " << folder << "\n  "
-              << made.configure
-              << " -DCMAKE_PREFIX_PATH=" << (known.empty() ? "/where/switchyard/is/installed" : known)
+    const auto in_shell = [](const std::string& word) { return base::printable(base::shell_word(word)); };
+    std::cout << base::printable(folder) << ": " << made.what << options.kind << "\n  cd " << in_shell(folder)
+              << "\n  " << made.configure << " "
+              << in_shell("-DCMAKE_PREFIX_PATH=" + (known.empty() ? "/where/switchyard/is/installed" : known))
               << "\n  " << made.build << "\n  " << made.test << "\nYour kernel goes into " << options.plugin
               << made.ending << ", where it says so; README.md says more.\n";
     if (known.empty())

@@ -59,15 +59,20 @@ using G = GradientMode;
 }  // namespace
 
 conformance::ComponentUnderTest emulated_template(Kind kind) {
-    static const auto activation =
-                          component<Kind::activation, MyActivation, my_activation_on_cuda>(G::recompute),
-                      attention = component<Kind::attention, MyAttention, my_attention_on_cuda>(G::recompute),
-                      linear = component<Kind::linear, MyLinear, my_linear_on_cuda>(G::kernel),
-                      loss = component<Kind::loss, MyLoss, my_loss_on_cuda>(G::recompute),
-                      normalization =
-                          component<Kind::normalization, MyNormalization, my_normalization_on_cuda>(
-                              G::recompute),
-                      optimizer = component<Kind::optimizer, MyOptimizer, my_optimizer_on_cuda>(G::none);
+    static const auto
+        activation =
+            component<Kind::activation, my_activation_plugin::MyActivationComponent, my_activation_on_cuda>(
+                G::recompute),
+        attention =
+            component<Kind::attention, my_attention_plugin::MyAttentionComponent, my_attention_on_cuda>(
+                G::recompute),
+        linear = component<Kind::linear, my_linear_plugin::MyLinearComponent, my_linear_on_cuda>(G::kernel),
+        loss = component<Kind::loss, my_loss_plugin::MyLossComponent, my_loss_on_cuda>(G::recompute),
+        normalization = component<Kind::normalization, my_normalization_plugin::MyNormalizationComponent,
+                                  my_normalization_on_cuda>(G::recompute),
+        optimizer =
+            component<Kind::optimizer, my_optimizer_plugin::MyOptimizerComponent, my_optimizer_on_cuda>(
+                G::none);
     switch (kind) {
         case Kind::activation:
             return activation.under_test(host_with_device());

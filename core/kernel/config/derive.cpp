@@ -225,6 +225,10 @@ private:
                 std::string(name(kind)) + " has no classes of which one is right", "label_smoothing = 0");
         require(!values || config_.loss.z_loss == 0.0, {"loss.z_loss", "task.kind"},
                 std::string(name(kind)) + " has no log-normalizer", "z_loss = 0");
+        // What is recorded of a run has the key, so that it stays one.
+        require(config_.loss.ignore_index == LossConfig().ignore_index, {"loss.ignore_index"},
+                "the data mark with -100 what has no label, and a class of this number would count nothing",
+                "-100, or this key left out");
         const bool own_loss = !config_.loss.custom.empty();
         require(!own_loss || (config_.loss.label_smoothing == 0.0 && config_.loss.z_loss == 0.0),
                 {"loss.function"}, "label_smoothing and z_loss are parts of cross-entropy",

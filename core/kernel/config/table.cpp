@@ -262,7 +262,8 @@ Section loss_section() {
         "projection", "compute output projection and loss in one operation, without ever holding all logits");
     rows.add<&L::label_smoothing>("label_smoothing", "share of the target spread over all classes", share());
     rows.add<&L::z_loss>("z_loss", "factor of the squared log-normalizer added to the loss", at_least(0));
-    rows.add<&L::ignore_index>("ignore_index", "label of the rows that the loss ignores");
+    rows.add<&L::ignore_index>("ignore_index",
+                               "label of the rows that the loss ignores: always -100, as the data have it");
     Field& function = rows.add<&L::custom>(
         "function",
         "what training makes smaller; auto: cross-entropy, the mean squared error or binary cross-entropy, "

@@ -1,6 +1,7 @@
 #include "core/workbench/train/evaluate.h"
 
 #include <cmath>
+#include <limits>
 
 #include <ATen/core/grad_mode.h>
 
@@ -99,15 +100,19 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
         for (const auto& sample : part.worst) worst.add(sample);
     }
     result.worst = worst.samples();
-    const auto labels = static_cast<double>(result.labels > 0 ? result.labels : 1);
-    result.loss = sum / labels;
-    if (with_logits) result.accuracy = static_cast<double>(hits) / labels;
-    if (metrics) {
+    if (result.labels > 0) {
+        const auto labels = static_cast<double>(result.labels);
+        result.loss = sum / labels;
+        if (with_logits) result.accuracy = static_cast<double>(hits) / labels;
+        if (config.task.predicts_tokens() && config.loss.custom.empty())
+            result.perplexity = std::exp(result.loss);
+    } else {
+        result.loss = std::numeric_limits<double>::quiet_NaN();
+    }
+    if (metrics && result.labels > 0) {
         result.metrics = metrics->result();
         if (const auto* const confusion = metrics->confusion()) result.confusion = *confusion;
     }
-    if (config.task.predicts_tokens() && config.loss.custom.empty())
-        result.perplexity = std::exp(result.loss);
     return result;
 }
 

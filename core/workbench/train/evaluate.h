@@ -22,11 +22,11 @@ namespace switchyard::train {
 
 struct EvalResult {
     bool complete = false;  // false: never run, or stopped
-    double loss = 0.0;      // mean over labels, of the numbers as they are learnt
-    std::optional<double>
-        accuracy;  // share of labels that the largest logit hits; none where the loss projects by itself
-    std::optional<double> perplexity;                 // exp(loss), where words are predicted
-    score::Metrics metrics;                           // eval_metrics.h
+    double loss = 0.0;      // mean over labels, of the numbers as they are learnt; NaN: there was no label
+    // Share of labels that the largest logit hits; none where the loss projects by itself or nothing has one.
+    std::optional<double> accuracy;
+    std::optional<double> perplexity;  // exp(loss), where words are predicted and some have a label
+    score::Metrics metrics;            // eval_metrics.h
     std::optional<score::ConfusionMatrix> confusion;  // of labels that exclude each other
     std::vector<WorstSample> worst;                   // of tasks with a label for a whole text
     std::int64_t labels = 0;

@@ -63,7 +63,7 @@ backend = "l"
 projection = true
 label_smoothing = 0.1
 z_loss = 1e-4
-ignore_index = 0
+ignore_index = -100
 [optimizer]
 backend = "o"
 algorithm = "sgd"
@@ -128,7 +128,7 @@ end_seconds = 2.5
     CHECK(config.normalization.backend == std::vector<std::string>{"x", "y"});
     CHECK(config.slot(Kind::activation).backend.front() == "z");
     CHECK((config.loss.projection && config.loss.label_smoothing == 0.1 && config.loss.z_loss == 1e-4));
-    CHECK(config.loss.ignore_index == 0);
+    CHECK(config.loss.ignore_index == -100);
     CHECK((config.optimizer.algorithm == OptimizerKind::sgd && config.optimizer.lr == 1.0 &&
            config.optimizer.nesterov));
     CHECK((config.optimizer.betas == std::vector<double>{0.0, 0.5} && config.optimizer.eps == 1e-6));

@@ -59,7 +59,10 @@ std::string quality_text(const train::EvalResult& result) {
             name.find('/') != std::string::npos || name == "macro_precision" || name == "macro_recall";
         if (!in_records_alone) text << name << ' ' << value << ", ";
     }
-    text << "loss " << result.loss;
+    if (result.labels > 0)
+        text << "loss " << result.loss;
+    else
+        text << "loss undefined";
     return text.str();
 }
 
@@ -150,7 +153,8 @@ std::string TrainRecord::eval(std::int64_t step, const train::EvalResult& result
     std::cerr << ("step " + std::to_string(step) + ": evaluation " + quality_text(result) + " of " +
                   std::to_string(result.labels) + "\n");
     nlohmann::ordered_json line{{"step", step}, {"eval_loss", result.loss}};
-    std::vector<std::pair<std::string, double>> scalars{{"eval/loss", result.loss}};
+    std::vector<std::pair<std::string, double>> scalars;
+    if (result.labels > 0) scalars.emplace_back("eval/loss", result.loss);
     if (result.accuracy) {
         line["eval_accuracy"] = *result.accuracy;
         scalars.emplace_back("eval/accuracy", *result.accuracy);

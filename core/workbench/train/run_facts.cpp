@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -57,11 +58,20 @@ const std::string& value_of(const std::map<std::string, std::string>& values, co
     return none;
 }
 
-// How long a run lasts changes its learning rates unless they are the same in all steps.
+std::int64_t count_of(const RunFacts& facts, const std::string& key) {
+    const auto& text = value_of(facts.config, key);
+    std::int64_t count = 0;
+    std::from_chars(text.data(), text.data() + text.size(), count);
+    return count;
+}
+
+// How long a run lasts changes its learning rates unless they are the same in all steps. A warm-up that is
+// longer than the run rises to the whole rate at its end; of epochs it is taken to be shorter than they are.
 bool rates_hang_on_length(const RunFacts& facts) {
-    return value_of(facts.config, "train.schedule") != "\"constant\"" ||
-           (value_of(facts.config, "train.warmup_ratio").find_first_not_of("0.") != std::string::npos &&
-            value_of(facts.config, "train.warmup_steps") == "0");
+    if (value_of(facts.config, "train.schedule") != "\"constant\"") return true;
+    const auto warmup = count_of(facts, "train.warmup_steps"), steps = count_of(facts, "train.steps");
+    if (warmup > 0) return steps > 0 && warmup > steps;
+    return value_of(facts.config, "train.warmup_ratio").find_first_not_of("0.") != std::string::npos;
 }
 
 // What a candidate beside a component does changes nothing.

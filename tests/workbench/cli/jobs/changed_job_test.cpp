@@ -133,8 +133,9 @@ TEST_CASE("a run that was begun when a key had another name is predicted with an
 
 TEST_CASE("how long a run is may change only where its learning rates do not hang on it") {
     const TinyJob job;
-    for (const std::string set : {"train.schedule=linear", "train.warmup_ratio=0.5"}) {
-        const auto name = set.substr(6, 4);
+    for (const std::string set :
+         {"train.schedule=linear", "train.warmup_ratio=0.5", "train.warmup_steps=3"}) {
+        const auto name = set.substr(6, 8);
         job.trained(name, {set, "train.steps=2"});
         check_refused(run(job.train(name, {set, "train.steps=4"}, {"--resume"})),
                       {"\n  train.steps: was 2, is 4\n", "--allow-change train.steps"});

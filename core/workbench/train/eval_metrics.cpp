@@ -116,8 +116,9 @@ private:
 
 class OfClasses final : public EvalMetrics {
 public:
-    OfClasses(std::vector<std::string> names, std::int64_t ignored)
-        : matrix_(std::move(names)), ignored_(ignored) {}
+    // `kept`: the metric of train.keep_best, which is told of one class of however many.
+    OfClasses(std::vector<std::string> names, std::int64_t ignored, std::string kept)
+        : matrix_(std::move(names)), ignored_(ignored), kept_(std::move(kept)) {}
 
     // Right and predicted label of each that has one.
     std::vector<double> numbers(const Batch&, const model::TaskResult& task) const override {
@@ -135,14 +136,34 @@ public:
         for (; numbers.size() >= 2; numbers = numbers.subspan(2))
             matrix_.add(static_cast<std::size_t>(numbers[0]), static_cast<std::size_t>(numbers[1]));
     }
-    score::Metrics result() const override { return matrix_.metrics(); }
+    score::Metrics result() const override {
+        auto metrics = matrix_.metrics();
+        const auto told = [&](const auto& metric) { return metric.first == kept_; };
+        if (std::ranges::none_of(metrics, told)) add_kept(metrics);
+        return metrics;
+    }
     const score::ConfusionMatrix* confusion() const override {
         return matrix_.total() > 0 ? &matrix_ : nullptr;
     }
 
 private:
+    void add_kept(score::Metrics& metrics) const {
+        const auto slash = kept_.find('/');
+        if (slash == std::string::npos) return;
+        const auto& labels = matrix_.labels();
+        const auto found = std::ranges::find(labels, kept_.substr(slash + 1));
+        const auto label = static_cast<std::size_t>(found - labels.begin());
+        if (found == labels.end() || !matrix_.occurs(label)) return;
+        const auto& counts = matrix_.of_class(label);
+        const auto name = kept_.substr(0, slash);
+        if (name == "f1") metrics.emplace_back(kept_, counts.f1());
+        if (name == "precision") metrics.emplace_back(kept_, counts.precision());
+        if (name == "recall") metrics.emplace_back(kept_, counts.recall());
+    }
+
     score::ConfusionMatrix matrix_;
     std::int64_t ignored_;
+    std::string kept_;
 };
 
 class OfEntities final : public EvalMetrics {
@@ -197,7 +218,8 @@ std::unique_ptr<EvalMetrics> eval_metrics(const config::Config& config, const da
     if (config::marks_entities(config.task))
         return std::make_unique<OfEntities>(std::move(names), config.loss.ignore_index);
     if (config.task.predicts_tokens()) return nullptr;
-    return std::make_unique<OfClasses>(std::move(names), config.loss.ignore_index);
+    return std::make_unique<OfClasses>(std::move(names), config.loss.ignore_index,
+                                       config::kept_metric(config.train));
 }
 
 }  // namespace switchyard::train

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/kernel/base/log.h"
 #include "core/kernel/runtime/call_timer.h"
 #include "core/workbench/train/library_generator.h"
 #include "core/workbench/train/nonfinite.h"
@@ -354,10 +355,20 @@ bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
     return keep_if_best(hooks, result);
 }
 
+// Once: what is missing in one evaluation is, most likely, missing in all.
+void Trainer::tell_undefined() {
+    if (std::exchange(told_undefined_, true) || (ranks_ && !ranks_->is_first())) return;
+    log::warning("train.keep_best: the evaluation of step " + std::to_string(now_.step) + " has no " +
+                 parts_.config.train.keep_best +
+                 ", for its data have nothing to tell it of or it is not finite: it cannot be the best");
+}
+
 // False, with an error, where it is the best and could not be kept.
 bool Trainer::keep_if_best(const TrainerHooks& hooks, TrainingResult& result) {
     if (best_.metric().empty()) return true;
-    if (!best_.add({now_.step, metric_of(result.eval, best_.metric())})) return true;
+    const auto value = metric_of(result.eval, best_.metric());
+    if (!value) tell_undefined();
+    if (!best_.add({now_.step, value})) return true;
     if (!save_once(hooks, result)) return false;
     if (hooks.on_best) result.error = hooks.on_best(*best_.best());
     if (ranks_) result.error = ranks_->from_first("best", result.error);

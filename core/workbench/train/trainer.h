@@ -202,6 +202,7 @@ private:
     bool due(std::int64_t every) const;
     bool evaluate_now(const TrainerHooks& hooks, TrainingResult& result);
     bool keep_if_best(const TrainerHooks& hooks, TrainingResult& result);
+    void tell_undefined();
     bool at_end() const { return now_.step >= schedule_.total_steps || best_.out_of_patience(); }
     bool save_is_due() const;
     bool save_is_due_by_time() const;
@@ -232,6 +233,7 @@ private:
     std::optional<WeightAverage> average_;       // where train.ema asks for one
     Progression now_;                            // at the last boundary between two steps
     BestSoFar best_;
+    bool told_undefined_ = false;   // that an evaluation lacked its metric
     std::int64_t saved_step_ = -1;  // of which there is a checkpoint
     std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };

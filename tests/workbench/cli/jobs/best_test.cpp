@@ -227,3 +227,32 @@ TEST_CASE("a metric that the task does not have is refused before anything is re
                             "classification; expected eval.loss, eval.accuracy, "});
     CHECK_FALSE(fs::exists(job.run_folder("run")));
 }
+
+TEST_CASE("the score of one label is kept by however many labels there are") {
+    std::string labels = R"("bad", "good")";
+    for (int i = 0; i < 29; ++i) labels += R"(, "other)" + std::to_string(i) + '"';
+    const TinyJob job;
+    const auto outcome =
+        job.trained("run", {"train.steps=2", "train.eval_every=1", "task.labels=[" + labels + "]",
+                            "train.keep_best=eval.recall/good"});
+    CHECK(best_of(job.run_folder("run"))["metric"] == "eval.recall/good");
+    CHECK(lines_with(job.run_folder("run"), "eval_recall/good").size() == 2);
+    CHECK_THAT(outcome.err, !contains("train.keep_best"));
+}
+
+TEST_CASE("where evaluations lack the kept score that is said once, and none is the best") {
+    const TinyJob job;
+    std::string train = "text\ta\tb\n", eval = train;
+    for (const char* const film :
+         {"the film is lovely", "a dull plot", "this cast was funny", "a cold scene"})
+        for (const char* const number : {"1", "2", "4"})
+            train += std::string(film) + " " + number + "\t" + number + "\t" + number + "\n";
+    eval += "a warm story\t1\t\na flat story\t2\t\n";
+    const auto outcome = job.trained(
+        "run", {"train.steps=2", "train.eval_every=1", "task.kind=regression", "task.labels=[\"a\", \"b\"]",
+                "data.train=[\"" + job.write("numbers.tsv", train) + "\"]",
+                "data.eval=[\"" + job.write("held_out.tsv", eval) + "\"]", "train.keep_best=eval.mae/b"});
+    CHECK_FALSE(fs::exists(fs::path(job.run_folder("run")) / "checkpoints/best.json"));
+    CHECK_THAT(outcome.err, contains("train.keep_best: the evaluation of step 1 has no eval.mae/b, ") &&
+                                !contains("the evaluation of step 2 has no"));
+}

@@ -45,4 +45,9 @@ struct FactChange {
 // only one of them knows has there the default of this program.
 std::vector<FactChange> changes_between(const RunFacts& before, const RunFacts& now);
 
+// Whether other parameters may be trained than before.
+inline bool changes_groups(const FactChange& change) {
+    return change.key == "group" || change.key == "lora.trained";
+}
+
 }  // namespace switchyard::train

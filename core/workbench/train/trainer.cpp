@@ -57,7 +57,9 @@ Progression Trainer::boundary() const {
     return progression;
 }
 
-void Trainer::restore(const TrainingState& state) {
+void Trainer::restore(TrainingState state) {
+    if (other_groups_)
+        other_groups_->fit(groups_, parts_.parameters, parts_.optimizer, shards_ != nullptr, state);
     check_masters(groups_, state.masters);
     if (shards_)
         shards_->load(state.optimizer, state.masters);

@@ -35,6 +35,7 @@
 #include "core/workbench/train/nonfinite_trace.h"
 #include "core/workbench/train/optimizer_parts.h"
 #include "core/workbench/train/optimizer_shards.h"
+#include "core/workbench/train/other_groups.h"
 #include "core/workbench/train/parameter_shards.h"
 #include "core/workbench/train/pipeline_step.h"
 #include "core/workbench/train/schedule.h"
@@ -135,7 +136,9 @@ public:
 
     // Puts everything but the parameters back to where a checkpoint was taken. Throws std::invalid_argument,
     // or PluginError, for a state that does not fit.
-    void restore(const TrainingState& state);
+    void restore(TrainingState state);
+    // States may have been saved under other [[group]]s: before the first `restore`.
+    void accept_other_groups() { other_groups_.emplace(); }
     // The evaluations of the run up to there, in the order of their steps.
     void remember(const std::vector<Evaluation>& evaluations);
     const BestSoFar& best() const { return best_; }
@@ -222,6 +225,7 @@ private:
     NonfiniteTrace* trace_ = nullptr;
     Shadow* shadow_ = nullptr;
     bool restored_ = false;
+    std::optional<OtherGroups> other_groups_;    // where states of others are restored
     std::unique_ptr<DataParallel> ranks_;        // nullptr: this process trains alone
     std::unique_ptr<ParameterShards> divided_;   // nullptr: this process has all parameters
     std::unique_ptr<OptimizerShards> shards_;    // nullptr: this process steps all of them

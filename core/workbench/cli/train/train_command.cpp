@@ -62,20 +62,26 @@ struct TrainOptions {
     std::string fit_memory;
 };
 
-// Parameters and state as the checkpoint has them; what it says about the job that it is of.
-ResumedFrom resume_from(const std::string& checkpoint, train::Session& session, train::Trainer& trainer) {
-    const auto loaded = session.load_checkpoint(checkpoint);
+// Parameters and state as the checkpoint has them; `from` becomes what it says about the job that it is of,
+// and what differs from that is given, as far as options allow it.
+std::vector<train::FactChange> resume_from(const std::string& checkpoint, train::Session& session,
+                                           train::Trainer& trainer, const train::RunFacts& facts,
+                                           const TrainOptions& options, ResumedFrom& from) {
+    auto loaded = session.load_checkpoint(checkpoint);
     if (!loaded.state) throw Failure(loaded.error);
     if (!loaded.state->other_policy.empty()) {
         std::cerr << (checkpoint + " was saved under precision " + loaded.state->other_policy +
                       ": parameters are converted from its float32 values\n");
     }
+    from = {checkpoint, loaded.state->progression.step, loaded.state->facts};
+    auto changes = changes_since(from, facts, options.begin.allowed_changes);
+    if (std::ranges::any_of(changes, train::changes_groups)) trainer.accept_other_groups();
     try {
-        trainer.restore(*loaded.state);
+        trainer.restore(std::move(*loaded.state));
     } catch (const std::exception& error) {
         throw Failure(checkpoint + ": does not fit this job: " + error.what());
     }
-    return {checkpoint, loaded.state->progression.step, loaded.state->facts};
+    return changes;
 }
 
 void describe_data(const train::Session& session) {
@@ -392,9 +398,10 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
     auto trainer = session.make_trainer();
     ResumedFrom from{run.path(), 0, ""};
     std::vector<train::FactChange> changes;
-    if (open.resume()) {
-        from = checkpoint ? resume_from(*checkpoint, session, trainer)
-                          : ResumedFrom{run.path(), 0, recorded_facts(run)};
+    if (checkpoint) {
+        changes = resume_from(*checkpoint, session, trainer, facts, options, from);
+    } else if (open.resume()) {
+        from.facts = recorded_facts(run);
         changes = changes_since(from, facts, options.begin.allowed_changes);
     }
     stop.note();

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <stdexcept>
 #include <utility>
+#include <variant>
 
 #include "core/kernel/base/stdout_redirect.h"
+#include "core/kernel/config/name_pattern.h"
 #include "core/kernel/config/shadow_checks.h"
 #include "core/kernel/loader/content_hash.h"
 #include "core/kernel/resolver/request_fields.h"
@@ -127,14 +131,53 @@ Dtypes dtypes_of(const config::Config& config, const resolver::PlanRow& row, run
             }};
 }
 
+// "encoder.0.attention", "encoder.0" and "encoder" for "encoder.0.attention.q", and that itself.
+void add_with_parents(std::string name, std::set<std::string>& names) {
+    for (; !name.empty(); name.resize(name.find('.') == std::string::npos ? 0 : name.rfind('.')))
+        names.insert(name);
+}
+
+// A policy's list `keep` holds patterns of layers that it leaves alone, each for what stands below it, too
+// (switchyard/sdk/name_pattern.h). One that is no layer's changes nothing, which nobody asks for. `asked`:
+// what the policy was asked about. Throws std::runtime_error.
+void check_kept(const config::Config& config, const Options& options, const std::set<std::string>& asked) {
+    const auto found = options.values().find("keep");
+    const auto* const patterns =
+        found == options.values().end() ? nullptr : std::get_if<std::vector<std::string>>(&found->second);
+    if (patterns == nullptr || patterns->empty()) return;
+    std::set<std::string> all{config::head_of(config.task)};
+    for (const auto& layer : asked) add_with_parents(layer, all);
+    const auto described = describe_names(config);
+    for (const auto& layer : described.linear_layers) add_with_parents(layer, all);
+    for (const auto& parameter : described.parameters)
+        add_with_parents(parameter.name.substr(0, parameter.name.rfind('.')), all);
+    const std::vector<std::string> names(all.begin(), all.end());
+    for (const auto& pattern : *patterns) {
+        const auto fits = [&](const std::string& name) {
+            return config::any_matches({pattern, pattern + ".*"}, name);
+        };
+        if (std::ranges::any_of(names, fits)) continue;
+        throw std::runtime_error("option keep: \"" + pattern + "\" is the name of no layer; " +
+                                 config::near_pattern(pattern, names));
+    }
+}
+
 // Told as the precision slot's error: all the other rows are still planned, so that everything is told at
 // once.
 std::vector<resolver::SlotUse> outline_with_policy(const config::Config& config, resolver::PlanRow& precision,
                                                    runtime::Registry& registry, const HostInfo& host) {
     if (precision.chosen) {
         try {
-            return outline(with_precision_of(config, precision),
-                           dtypes_of(config, precision, registry, host));
+            auto dtypes = dtypes_of(config, precision, registry, host);
+            std::set<std::string> asked;
+            dtypes.compute = [&asked, policy = std::move(dtypes.compute)](OpClass op,
+                                                                          const std::string& layer) {
+                asked.insert(layer);
+                return policy(op, layer);
+            };
+            auto uses = outline(with_precision_of(config, precision), dtypes);
+            check_kept(config, precision.chosen->options, asked);
+            return uses;
         } catch (const std::exception& error) {
             precision.error =
                 precision.chosen->plugin + "/" + precision.chosen->component + ": " + error.what();

@@ -152,6 +152,23 @@ TEST_CASE("a plugin says in which formats its own kernels compute") {
     CHECK(longest_line(told.out) <= 110);
 }
 
+TEST_CASE("a layer that is to be kept but is none is told with the nearest name") {
+    const TinyJob job;
+    const auto planned = [&](const std::string& kept) {
+        return run({"plan", job.file("job.toml"), "--set", "precision.backend=amp/bf16", "--set",
+                    "precision.options.\"amp/bf16\".keep=[\"" + kept + "\"]"});
+    };
+    const auto outcome = planned("encodr.0");
+    CHECK(outcome.code != 0);
+    CHECK_THAT(outcome.out + outcome.err,
+               contains("amp/bf16: option keep: \"encodr.0\" is the name of no layer; did you mean "
+                        "\"encoder.0\"?"));
+    for (const char* const kept : {"encoder.0", "*.attention.out", "encoder.1.feed_forward", "classifier"}) {
+        INFO(kept);
+        CHECK(planned(kept).code == 0);
+    }
+}
+
 TEST_CASE("an exception by layer stands on its own line") {
     const TinyJob job;
     const auto told =

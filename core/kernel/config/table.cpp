@@ -286,7 +286,9 @@ Section optimizer_section() {
     using O = OptimizerConfig;
     rows.add_formula<&O::algorithm, &O::custom>(
         "algorithm",
-        "update rule, custom:NAME for one that a plugin brings; `backend` is the component that computes it",
+        "update rule, custom:NAME for one that a plugin brings; `backend` is the component that computes it; "
+        "muon orthogonalizes each parameter of two or more dimensions, embeddings and output layers too, and "
+        "the others get an AdamW step",
         {.also = "name type"});
     rows.add<&O::lr>("lr", "learning rate", at_least(0), {.also = "learning_rate"});
     rows.add<&O::betas>("betas", "decay of the two moments (adamw, adam, lion, lamb)", share(2),

@@ -149,7 +149,7 @@ std::vector<GroupTensors> TorchOptimizer::collect(std::vector<ParameterGroup>& g
 
 // Unscales as GradScaler.unscale_, clips as clip_grad_norm_. On CPU a non-finite gradient is known afterwards
 // (found_inf is defined and 1); on a device it stays there, unless the foreach kernels, which can't be told,
-// need it.
+// need it. Then nothing is clipped: a norm of NaN would make all gradients so, and hide which one it was.
 StepResult TorchOptimizer::prepare_gradients(std::vector<GroupTensors>& tensors, const StepParams& params,
                                              std::optional<double> known_norm, Tensor& found_inf) {
     StepResult result;
@@ -173,8 +173,10 @@ StepResult TorchOptimizer::prepare_gradients(std::vector<GroupTensors>& tensors,
                                       : result.grad_norm.isfinite().logical_not().to(at::kFloat);
         }
     }
-    if (clip) {
-        const auto coefficient = norm.add(1e-6).reciprocal().mul(params.max_grad_norm).clamp_max(1.0);
+    const bool known = found_inf.is_cpu();
+    if (clip && !(known && found_inf.item<float>() != 0.0F)) {
+        auto coefficient = norm.add(1e-6).reciprocal().mul(params.max_grad_norm).clamp_max(1.0);
+        if (!known) coefficient.masked_fill_(found_inf.ne(0.0), 1.0);
         for (const auto& group : tensors) {
             if (!group.gradients.empty()) at::_foreach_mul_(group.gradients, coefficient);
         }

@@ -31,7 +31,8 @@ std::string nonfinite_counts(const at::Tensor& tensor) {
     return text + " of " + std::to_string(tensor.numel()) + " values";
 }
 
-// An optimizer that clips in place may have made NaN of Inf, so these are not told apart.
+// NaN and Inf are not told apart: an optimizer that has clipped in place, by a norm that is not finite, may
+// have made the one of the other.
 std::int64_t nonfinite_values(const at::Tensor& gradient) {
     if (!gradient.defined() || is_finite(gradient)) return 0;
     return gradient.isfinite().logical_not().sum().item<std::int64_t>();

@@ -60,7 +60,7 @@ std::vector<std::string> overrides(const std::vector<std::string>& more) {
     return all;
 }
 
-// A trainer whose gradients of one parameter are Inf in the tries of `bad`, counted from 1.
+// A trainer whose gradients of one parameter are `value` in the tries of `bad`, counted from 1.
 struct Job : test::ShortTraining {
     explicit Job(const std::vector<std::string>& more = {}, std::set<int> bad_tries = {})
         : ShortTraining(overrides(more), texts),
@@ -68,7 +68,7 @@ struct Job : test::ShortTraining {
           folder(test::temporary_dir("nonfinite").string()) {
         session.parameters().all()[3].value.register_hook([this](const at::Tensor& gradient) {
             if (!bad.contains(++tries)) return gradient;
-            return at::full_like(gradient, std::numeric_limits<float>::infinity());
+            return at::full_like(gradient, value);
         });
     }
 
@@ -93,6 +93,7 @@ struct Job : test::ShortTraining {
     std::string bad_name() { return session.parameters().all()[3].name; }
 
     std::set<int> bad;
+    float value = std::numeric_limits<float>::infinity();
     int tries = 0;
     std::string folder;
 };
@@ -143,6 +144,16 @@ TEST_CASE("stop: nothing is changed by the step, and the error says what was not
         Job before({norm, "train.steps=2"});
         (void)before.run();
         CHECK(equal(job.values(), before.values()));
+    }
+}
+
+TEST_CASE("the gradient that is not finite is named alone, whichever optimizer clips") {
+    for (const std::string optimizer : {"torch", "fused", "naive"}) {
+        INFO(optimizer);
+        Job job({"optimizer.max_grad_norm=1", "optimizer.backend=" + optimizer}, {1});
+        job.value = std::numeric_limits<float>::quiet_NaN();
+        CHECK_THAT(job.run().error, test::contains("the gradient of " + job.bad_name() + " (") &&
+                                        test::contains(" values) is not finite at step 1"));
     }
 }
 

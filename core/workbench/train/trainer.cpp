@@ -78,6 +78,7 @@ void Trainer::restore(TrainingState state) {
     if (average_) average_->set(state.average);
     now_ = state.progression;
     saved_step_ = now_.step;
+    overflows_ = 0;
     restored_ = true;
 }
 
@@ -201,19 +202,20 @@ void Trainer::update(StepReport& report) {
     StepParams params;
     params.max_grad_norm = parts_.config.optimizer.max_grad_norm;
     params.grad_scale = precision.loss_scale();
-    if (!scaled) {
-        report.nonfinite = nonfinite_loss(report.loss);
-        // A step that clips looks itself.
-        if (report.nonfinite.empty() && params.max_grad_norm <= 0.0) report.nonfinite = nonfinite_of_all();
-        report.skipped = skips && !report.nonfinite.empty();
-        if (!report.nonfinite.empty()) return precision.update(true);
-    }
+    // No loss scale makes it so: the loss is scaled when it is known.
+    report.nonfinite = nonfinite_loss(report.loss);
+    // A step that clips, or takes a loss scale out, looks itself.
+    const bool looks = scaled || params.max_grad_norm > 0.0;
+    if (report.nonfinite.empty() && !looks) report.nonfinite = nonfinite_of_all();
+    report.skipped = skips && !report.nonfinite.empty();
+    if (!report.nonfinite.empty()) return precision.update(true);
     const auto result = step_of_all(params);
     const bool unchanged = result.found_inf.defined() && result.found_inf.item<float>() != 0.0F;
     if (result.grad_norm.defined()) report.grad_norm = result.grad_norm.item<double>();
     if (scaled) {
         report.skipped = unchanged;
-        if (!unchanged) report.nonfinite = nonfinite_loss(report.loss);
+        overflows_ = unchanged ? overflows_ + 1 : 0;
+        doubt_scale(report);
     } else if (unchanged || !std::isfinite(report.grad_norm)) {
         report.nonfinite = nonfinite_of_all();
         report.skipped = skips && !report.nonfinite.empty();

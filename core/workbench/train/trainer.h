@@ -3,7 +3,7 @@
 // Where a loss or a gradient is not finite nothing is changed and train.nonfinite decides: the run stops; or
 // the step counts and its batches are left out; or everything goes back to the last checkpoint, bit for bit
 // as a resumption does, but for the data, which go on after the batches that did it. A step that a loss scale
-// skips is its own affair.
+// skips is its own affair, as long as the loss is finite and a smaller scale may help.
 //
 // One step takes `grad_accumulation_steps` batches (fewer at the end of an epoch) and equals one step over
 // all of them in one batch: each micro-batch's loss is a sum divided by the labels of the whole step, and
@@ -213,6 +213,7 @@ private:
     bool save_once(const TrainerHooks& hooks, TrainingResult& result);
     bool written_down(const std::string& error, const TrainerHooks& hooks, TrainingResult& result);
     void update(StepReport& report);
+    void doubt_scale(StepReport& report);
     void add_finding(StepReport& report) const;
     bool survives(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result);
     std::string rewind(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result);
@@ -239,6 +240,7 @@ private:
     BestSoFar best_;
     bool told_undefined_ = false;   // that an evaluation lacked its metric
     std::int64_t saved_step_ = -1;  // of which there is a checkpoint
+    std::int64_t overflows_ = 0;    // steps in a row, up to the last one, that the loss scale has skipped
     std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
 

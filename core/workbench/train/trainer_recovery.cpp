@@ -27,6 +27,19 @@ std::string Trainer::rewind(const StepReport& report, const TrainerHooks& hooks,
     return error.empty() ? "" : "; " + error;
 }
 
+// No finite gradient asks for so small a loss scale, after so many steps in a row that were skipped: what is
+// not finite then is so without it.
+void Trainer::doubt_scale(StepReport& report) {
+    constexpr std::int64_t many = 50;
+    constexpr double small = 1e-4;
+    if (overflows_ < many || parts_.plan.precision().loss_scale() > small) return;
+    const auto what = nonfinite_of_all();
+    if (what.empty()) return;
+    report.nonfinite =
+        std::to_string(overflows_) + " steps in a row were skipped, whatever the loss scale: " + what;
+    report.skipped = parts_.config.train.nonfinite == config::Nonfinite::skip;
+}
+
 // Does training go on after a step in which something was not finite?
 bool Trainer::survives(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result) {
     if (report.skipped && !report.traced) return true;

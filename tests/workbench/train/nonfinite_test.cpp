@@ -157,6 +157,32 @@ TEST_CASE("the gradient that is not finite is named alone, whichever optimizer c
     }
 }
 
+TEST_CASE("a loss scale is not lowered for ever where no scale helps") {
+    std::set<int> all;
+    for (int i = 1; i <= 60; ++i) all.insert(i);
+    for (const std::string rule : {"stop", "skip"}) {
+        INFO(rule);
+        Job job({"precision.backend=amp/fp16", "train.steps=52", "train.checkpoint_every=0",
+                 "train.nonfinite=" + rule},
+                all);
+        const auto result = job.run();
+        const auto count = std::to_string(job.session.parameters().all()[3].value.numel());
+        REQUIRE(result.steps.size() >= 50);
+        CHECK(result.steps[48].skipped);
+        CHECK(result.steps[48].nonfinite == "");
+        const auto& told = result.steps[49];
+        CHECK(told.nonfinite == "50 steps in a row were skipped, whatever the loss scale: the gradient of " +
+                                    job.bad_name() + " (" + count + " of " + count +
+                                    " values) is not finite");
+        const bool skips = rule == "skip";
+        CHECK(told.skipped == skips);
+        CHECK(result.numerics == !skips);
+        CHECK(result.progression.step == (skips ? 52 : 50));
+        CHECK(result.progression.nonfinite_steps == (skips ? 3 : 1));
+        CHECK(result.progression.skipped_steps == (skips ? 52 : 49));
+    }
+}
+
 TEST_CASE("skip: the step counts, its batch is left out") {
     for (const char* norm : {"optimizer.max_grad_norm=1", "optimizer.max_grad_norm=0"}) {
         INFO(norm);

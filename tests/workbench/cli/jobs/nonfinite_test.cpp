@@ -51,17 +51,22 @@ std::string told(const Outcome& outcome) {
 }  // namespace
 
 TEST_CASE("what is not finite stops the run with code 5, and says what it was and what to do") {
-    const TinyJob job;
-    const auto outcome = trained(job, overflowing(job, "forward_call = 16"));
-    CHECK(outcome.code == 5);
-    CHECK(told(outcome) ==
-          "the loss is nan at step 3: lower optimizer.lr, raise train.warmup_ratio, or look with `switchyard "
-          "diagnose`; "
-          "`switchyard train` with --resume --trace-nonfinite names the layer and operation");
-    const auto summary = summary_of(job);
-    CHECK(summary.at("status") == "failed");
-    CHECK(summary.at("nonfinite_steps") == 1);
-    CHECK(summary.at("rewinds").empty());
+    // A loss scale does not answer for the loss.
+    for (const char* const policy : {"precision.backend=torch/fp32", "precision.backend=amp/fp16"}) {
+        INFO(policy);
+        const TinyJob job;
+        const auto outcome = trained(job, overflowing(job, "forward_call = 16", {policy}));
+        CHECK(outcome.code == 5);
+        CHECK(told(outcome) ==
+              "the loss is nan at step 3: lower optimizer.lr, raise train.warmup_ratio, or look with "
+              "`switchyard diagnose`; "
+              "`switchyard train` with --resume --trace-nonfinite names the layer and operation");
+        const auto summary = summary_of(job);
+        CHECK(summary.at("status") == "failed");
+        CHECK(summary.at("nonfinite_steps") == 1);
+        CHECK(summary.at("skipped_steps") == 0);
+        CHECK(summary.at("rewinds").empty());
+    }
 }
 
 TEST_CASE("a gradient that is not finite stops the run too, clipped or not") {

@@ -35,8 +35,7 @@ Trainer::Trainer(const TrainingParts& parts)
     }
     if (parts.mesh != nullptr)
         ranks_ = std::make_unique<DataParallel>(*parts.mesh, parts.config, parts.parameters);
-    for (const auto& group : groups_)
-        base_lr_.push_back(group.hyper.lr * (ranks_ ? ranks_->lr_factor() : 1.0));
+    for (const auto& group : groups_) base_lr_.push_back(group.hyper.lr * rank_factor());
     divide_over_ranks();
     if (!shards_ && !part_step_) parts_.optimizer.bind(groups_);
     if (parts.config.train.ema > 0.0) average_.emplace(parts.config.train.ema, groups_);

@@ -67,8 +67,8 @@ struct StepReport {
     std::int64_t step = 0;  // done, from 1
     std::int64_t total_steps = 0;
     double epoch = 0.0;
-    double loss = 0.0;  // mean over the step's labels
-    double lr_factor = 1.0;
+    double loss = 0.0;        // mean over the step's labels
+    double lr_factor = 1.0;   // of the schedule
     double grad_norm = -1.0;  // before clipping; < 0: not measured
     bool skipped = false;     // something was not finite: nothing was changed, and training goes on
     bool traced = false;      // `nonfinite` names the operation
@@ -133,6 +133,9 @@ public:
     explicit Trainer(const TrainingParts& parts);
 
     std::int64_t total_steps() const { return schedule_.total_steps; }
+    // optimizer.lr with what distributed.lr_scaling makes of it, without StepReport::lr_factor and those of
+    // groups.
+    double learning_rate() const { return parts_.config.optimizer.lr * rank_factor(); }
 
     // Puts everything but the parameters back to where a checkpoint was taken. Throws std::invalid_argument,
     // or PluginError, for a state that does not fit.
@@ -193,6 +196,7 @@ private:
     std::optional<double> accumulate_shadowed(std::vector<Batch>& batches, const Stop& stop,
                                               ShadowLines& lines);
     Progression boundary() const;
+    double rank_factor() const { return ranks_ ? ranks_->lr_factor() : 1.0; }
     TrainingState whole_state();
     StepReport graphed_step(std::vector<Batch>& batches);
     StepReport finished(StepReport report, const std::vector<Batch>& batches,

@@ -100,11 +100,15 @@ TEST_CASE("two processes that are launched train as one does, and one of them wr
 TEST_CASE("the record of two ranks says how much of their sums lay behind backward") {
     const TinyJob job;
     const Words small_buckets{"distributed.bucket_mb=0.002"};
-    const auto outcome = run(launched(job.train("both", small_buckets), 2));
+    const auto scaled = with(small_buckets, {"distributed.lr_scaling=linear"});
+    const auto outcome = run(launched(job.train("both", scaled), 2));
     INFO(outcome.err);
     REQUIRE(outcome.code == 0);
     CHECK_THAT(outcome.out, contains("% of it hidden behind backward"));
     const auto folder = job.run_folder("both");
+    const auto rates = lines_with(folder, "lr");
+    CHECK(rates.size() == 8);
+    for (const auto& [step, rate] : rates) CHECK(rate == 2e-3);
     const auto summary = json_of(fs::path(folder) / "summary.json");
     CHECK(schema_faults("summary.json", summary) == no_faults);
     const auto& found = summary.at("communication");

@@ -91,6 +91,7 @@ Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated
         trained.skipped.push_back(step.skipped);
     }
     trained.parameters = values_of(result.whole ? *result.whole : job.session.parameters());
+    trained.learning_rate = job.trainer.learning_rate();
     const auto kept = job.trainer.kept();
     trained.kept_bytes = kept ? kept->parameters + kept->gradients : 2 * job.session.parameters().bytes();
     const auto state = job.trainer.state();

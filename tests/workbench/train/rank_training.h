@@ -51,6 +51,7 @@ struct Trained {
     std::vector<double> losses;
     std::vector<std::int64_t> samples;
     std::vector<bool> skipped;
+    double learning_rate = 0.0;    // before the schedule
     at::Tensor parameters;         // of all, end to end
     std::int64_t state_bytes = 0;  // of the optimizer's state and masters on this process
     std::int64_t kept_bytes = 0;   // of parameters between steps, and of gradients

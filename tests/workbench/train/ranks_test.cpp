@@ -55,6 +55,7 @@ TEST_CASE("the learning rate follows the number of ranks where that is asked for
         INFO(rule);
         const Sets sgd{"optimizer.algorithm=sgd", "distributed.lr_scaling=" + rule};
         const auto ranks = train_on_ranks({"gpt", "causal_lm", 2, sgd}, 4, 1);
+        for (const auto& rank : ranks) CHECK(rank.learning_rate == Approx(0.003 * factor));  // is told
         Case one{"gpt", "causal_lm", 2, sgd};
         one.more.push_back("optimizer.lr=" + std::to_string(0.003 * factor));
         CHECK(distance(ranks[0].parameters, trained_by(one, 8, 1).parameters) < 1e-6);

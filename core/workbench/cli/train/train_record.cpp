@@ -74,7 +74,7 @@ TrainRecord::TrainRecord(const train::RunDirectory& run, const train::Trainer& t
       log_(log),
       board_(run.file("tensorboard"), wall_time()),
       log_every_(config.train.log_every),
-      lr_(config.optimizer.lr) {}
+      lr_(trainer.learning_rate()) {}
 
 void TrainRecord::Since::add(const train::StepReport& report, double seconds_of_step) {
     seconds += seconds_of_step;

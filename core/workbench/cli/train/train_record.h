@@ -62,7 +62,7 @@ private:
     train::TensorBoardWriter board_;
     Progress progress_ = Progress::for_stderr();
     std::int64_t log_every_;
-    double lr_;  // optimizer.lr
+    double lr_;  // Trainer::learning_rate
     Since since_;
     bool started_ = false;
     // Smoothed; seconds_per_step_ has the wait for data in it, wait_share_ is its share.

@@ -43,6 +43,13 @@ std::string event_head(double wall_time) {
     return event;
 }
 
+std::string event_head(double wall_time, std::int64_t step) {
+    std::string event = event_head(wall_time);
+    event += '\x10';  // step = 2
+    put_varint(event, static_cast<std::uint64_t>(step));
+    return event;
+}
+
 // CRC-32C (Castagnoli), then TensorFlow's rotation, so that a CRC of data that holds CRCs stays useful.
 std::uint32_t masked_crc(std::string_view bytes) {
     boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
@@ -67,6 +74,12 @@ TensorBoardWriter::TensorBoardWriter(const std::string& folder, double wall_time
     record(event);
 }
 
+void TensorBoardWriter::starts(double wall_time, std::int64_t step) {
+    std::string event = event_head(wall_time, step);
+    put_bytes(event, '\x3a', "\x08\x01");  // session_log = 7, in it status = 1: START = 1
+    record(event);
+}
+
 void TensorBoardWriter::scalars(double wall_time, std::int64_t step,
                                 const std::vector<std::pair<std::string, double>>& values) {
     std::string summary;
@@ -77,9 +90,7 @@ void TensorBoardWriter::scalars(double wall_time, std::int64_t step,
         put_raw(entry, static_cast<float>(value));
         put_bytes(summary, '\x0a', entry);  // value = 1
     }
-    std::string event = event_head(wall_time);
-    event += '\x10';  // step = 2
-    put_varint(event, static_cast<std::uint64_t>(step));
+    std::string event = event_head(wall_time, step);
     put_bytes(event, '\x2a', summary);  // summary = 5
     record(event);
 }

@@ -2,8 +2,8 @@
 //
 // Format: records of { u64 length, masked CRC-32C of it, bytes, masked CRC-32C of them }
 // (tensorflow/core/lib/io/record_writer.h), each holding an Event message (tensorflow/core/util/event.proto)
-// of which only wall_time, step, file_version and simple_value scalars are written here: few enough fields to
-// encode by hand instead of bringing protobuf.
+// of which only wall_time, step, file_version, simple_value scalars and the start of a session are written
+// here: few enough fields to encode by hand instead of bringing protobuf.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,9 @@ public:
     // it cannot.
     TensorBoardWriter(const std::string& folder, double wall_time);
 
+    // A run begins with that step, or goes on with it: TensorBoard forgets what this file and older ones of
+    // the folder have of it and of later ones.
+    void starts(double wall_time, std::int64_t step);
     void scalars(double wall_time, std::int64_t step,
                  const std::vector<std::pair<std::string, double>>& values);
     // False: what was written did not reach the file.

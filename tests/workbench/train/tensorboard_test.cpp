@@ -66,6 +66,16 @@ TEST_CASE("event files hold the version, then scalars with step and tag") {
     CHECK_THAT(writer.path(), test::contains("events.out.tfevents.1700000000."));
 }
 
+TEST_CASE("a session that starts voids what is there of its first step and of later ones") {
+    train::TensorBoardWriter writer(test::temporary_dir("board").string(), 1700000000.5);
+    writer.starts(1700000001.0, 300);
+    writer.flush();
+    const auto all = records(writer.path());
+    REQUIRE(all.size() == 2);
+    // field 2 (step): 300; then field 7 (session_log) with field 1 (status): 1 (START)
+    CHECK(all[1].substr(9) == "\x10\xac\x02\x3a\x02\x08\x01");
+}
+
 TEST_CASE("a folder that is not there is an error") {
     CHECK_THROWS_WITH(train::TensorBoardWriter("/nowhere/x", 0.0),
                       test::contains("cannot write /nowhere/x/events.out"));

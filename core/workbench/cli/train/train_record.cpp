@@ -74,7 +74,9 @@ TrainRecord::TrainRecord(const train::RunDirectory& run, const train::Trainer& t
       log_(log),
       board_(run.file("tensorboard"), wall_time()),
       log_every_(config.train.log_every),
-      lr_(trainer.learning_rate()) {}
+      lr_(trainer.learning_rate()) {
+    board_.starts(wall_time(), trainer.state().progression.step + 1);
+}
 
 void TrainRecord::Since::add(const train::StepReport& report, double seconds_of_step) {
     seconds += seconds_of_step;
@@ -131,12 +133,12 @@ std::string TrainRecord::step(const train::StepReport& report) {
     std::vector<std::pair<std::string, double>> scalars{
         {"train/loss", loss},
         {"train/lr", lr},
-        {"train/grad_norm", report.grad_norm},
         {"train/samples_per_second", samples_per_second},
         {"train/tokens_per_second", tokens_per_second},
         {"train/peak_memory_bytes", static_cast<double>(peak_memory)},
         {"train/padding_share", report.loader.padding_share()},
         {"train/wait_ms", 1000.0 * report.loader.wait_seconds}};
+    if (report.grad_norm >= 0.0) scalars.emplace_back("train/grad_norm", report.grad_norm);
     if (mfu) scalars.emplace_back("train/mfu", *mfu);
     board_.scalars(wall_time(), report.step, scalars);
     return flush_board();
@@ -181,6 +183,7 @@ std::string TrainRecord::rewound(const train::Rewind& rewind) {
     } catch (const std::exception& error) {
         return error.what();
     }
+    board_.starts(wall_time(), rewind.to + 1);
     return write({{"step", rewind.to}, {"rewound_from", rewind.from}, {"nonfinite", rewind.what}});
 }
 

@@ -40,6 +40,13 @@ json summary_of(const TinyJob& job) {
     return summary;
 }
 
+// TensorBoard's file of the run.
+std::string board_of(const TinyJob& job) {
+    const auto files = files_below(fs::path(job.run_folder("run")) / "tensorboard");
+    REQUIRE(files.size() == 1);
+    return files.begin()->second;
+}
+
 // The text after "error: ", without the advice.
 std::string told(const Outcome& outcome) {
     const auto begin = outcome.err.find("error: ");
@@ -78,6 +85,10 @@ TEST_CASE("a gradient that is not finite stops the run too, clipped or not") {
         CHECK_THAT(told(outcome), contains("the gradients of "));
         CHECK_THAT(told(outcome), contains(" parameters are not finite, the first that of "));
         CHECK_THAT(told(outcome), contains(" at step 3: lower optimizer.lr"));
+        const auto board = board_of(job);
+        CHECK_THAT(board, contains("train/loss"));
+        const bool measured = board.find("train/grad_norm") != std::string::npos;
+        CHECK(measured == (norm == std::string("optimizer.max_grad_norm=1")));
     }
 }
 
@@ -117,6 +128,9 @@ TEST_CASE("a run can go back to its last checkpoint, and tells that it did") {
     CHECK(summary.at("rewinds") == json::parse(R"([{"from": 3, "to": 2, "what": "the loss is nan"}])"));
     const auto losses = step_losses(job.run_folder("run"));
     CHECK(losses.size() == 8);
+    // A session starts at step 1, and another at step 3.
+    for (const char* const start : {"\x10\x01\x3a\x02\x08\x01", "\x10\x03\x3a\x02\x08\x01"})
+        CHECK_THAT(board_of(job), contains(start));
 }
 
 TEST_CASE("a run that went back keeps its best checkpoint, as its evaluations say") {

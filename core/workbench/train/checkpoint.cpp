@@ -1,8 +1,6 @@
 #include "core/workbench/train/checkpoint.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -84,6 +82,22 @@ base::FileError write_files(const std::string& aside, const TrainingState& state
     if (auto error = base::write_file_atomically(aside + "/state.json", to_json(state).dump(1) + "\n"))
         return error;
     return write_checksums(aside, files_of(!state.average.empty()));
+}
+
+// Whether it is the checkpoint of that state, which is of the same step: only a run that has gone back to it
+// has its data go on elsewhere.
+bool is_of(const std::string& checkpoint, const Progression& now) {
+    try {
+        const auto text = base::read_text(checkpoint + "/state.json");
+        if (!text) return false;
+        const auto state = base::parse_object(*text, checkpoint + "/state.json");
+        const auto& loader = base::needed(state, "loader");
+        return base::needed_integer(loader, "epoch") == now.loader.epoch &&
+               base::needed_integer(loader, "batch") == now.loader.batch &&
+               base::integer_of(base::member(state, "rewinds")).value_or(0) == now.rewinds;
+    } catch (const base::InputError&) {
+        return false;
+    }
 }
 
 // What to do about a damaged checkpoint.
@@ -324,20 +338,17 @@ base::FileError save_checkpoint(const std::string& folder, const TrainingState& 
     if (error) return "cannot create the folder " + folder + ": " + error.message();
     remove_leftovers(folder);
     const auto name = checkpoint_name(state.progression.step);
-    const auto target = folder + "/" + name;
-    if (fs::exists(target + "/state.json", error)) return std::nullopt;  // the same step has the same state
+    if (is_of(folder + "/" + name, state.progression)) return std::nullopt;
     const auto aside = folder + "/" + checkpoint_aside_prefix + name;
     fs::create_directory(aside, error);
     if (error) return "cannot create the folder " + aside + ": " + error.message();
     auto failed = write_files(aside, state, parameters);
     if (!failed) failed = base::sync_folder(aside);
-    if (!failed && std::rename(aside.c_str(), target.c_str()) != 0)
-        failed = "cannot rename " + aside + ": " + std::strerror(errno);
+    if (!failed) failed = place_checkpoint(folder, aside, state.progression.step);
     if (failed) {
         fs::remove_all(aside, error);
         return failed;
     }
-    if (auto unsynced = base::sync_folder(folder)) return unsynced;
     remove_old_checkpoints(folder, keep);
     return std::nullopt;
 }

@@ -20,8 +20,9 @@ namespace switchyard::train {
 inline constexpr const char* weights_file = "model.safetensors";
 inline constexpr const char* average_file = "average.safetensors";  // all weights, trained ones averaged
 
-// Saves below `folder` (made if need be) and removes old checkpoints (checkpoint_folder.h). The error names
-// file and reason.
+// Saves below `folder` (made if need be) and removes old checkpoints (checkpoint_folder.h). One of this state
+// that is there stays as it is; one of the same step that the run has gone back to since is replaced. The
+// error names file and reason.
 base::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
                                 const model::Parameters& parameters, std::int64_t keep);
 

@@ -1,7 +1,9 @@
 #include "core/workbench/train/checkpoint_folder.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <system_error>
 #include <vector>
@@ -21,6 +23,27 @@ namespace fs = std::filesystem;
 constexpr const char* step_prefix = "step-";
 
 std::string best_file(const std::string& folder) { return folder + "/best.json"; }
+
+bool is_checkpoint(const fs::path& path) {
+    std::error_code ignored;
+    return fs::exists(path / "state.json", ignored);
+}
+
+base::FileError renamed(const std::string& from, const std::string& to) {
+    if (std::rename(from.c_str(), to.c_str()) == 0) return std::nullopt;
+    return "cannot rename " + from + ": " + std::strerror(errno);
+}
+
+// Renamed before it is removed, so that a half-removed one is never taken for a checkpoint.
+void remove_checkpoint(const std::string& folder, const std::string& path) {
+    std::error_code error;
+    const auto doomed = folder + "/" + checkpoint_aside_prefix + "old";
+    fs::rename(path, doomed, error);
+    if (!error) fs::remove_all(doomed, error);
+    if (error)
+        log::warning("The old checkpoint " + path + " could not be removed completely (" + error.message() +
+                     "): its files take space in " + folder + " until the next save removes them.");
+}
 
 }  // namespace
 
@@ -44,8 +67,9 @@ std::map<std::int64_t, std::string> checkpoints_in(const std::string& folder) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
         const auto step = checkpoint_step(entry.path());
-        if (step && fs::exists(entry.path() / "state.json", ignored))
-            found.emplace(*step, entry.path().string());
+        if (!step || !is_checkpoint(entry.path())) continue;
+        auto& path = found[*step];
+        if (path.empty() || entry.path().filename() == checkpoint_name(*step)) path = entry.path().string();
     }
     return found;
 }
@@ -53,6 +77,24 @@ std::map<std::int64_t, std::string> checkpoints_in(const std::string& folder) {
 std::optional<std::string> newest_checkpoint(const std::string& folder) {
     const auto all = checkpoints_in(folder);
     return all.empty() ? std::nullopt : std::optional(all.rbegin()->second);
+}
+
+base::FileError place_checkpoint(const std::string& folder, const std::string& aside, std::int64_t step) {
+    const auto name = checkpoint_name(step);
+    const auto target = folder + "/" + name;
+    const auto before = folder + "/" + step_prefix + "0" + name.substr(std::strlen(step_prefix));
+    const bool replaces = is_checkpoint(target);
+    if (replaces && is_checkpoint(before)) remove_checkpoint(folder, before);  // a kill left it
+    if (replaces) {
+        if (auto failed = renamed(target, before)) return failed;
+    }
+    if (auto failed = renamed(aside, target)) {
+        if (replaces) (void)renamed(before, target);
+        return failed;
+    }
+    if (auto unsynced = base::sync_folder(folder)) return unsynced;
+    if (is_checkpoint(before)) remove_checkpoint(folder, before);
+    return std::nullopt;
 }
 
 void remove_leftovers(const std::string& folder) {
@@ -65,7 +107,6 @@ void remove_leftovers(const std::string& folder) {
     for (const auto& path : leftovers) fs::remove_all(path, ignored);
 }
 
-// Renamed before it is removed, so that a half-removed one is never taken for a checkpoint.
 void remove_old_checkpoints(const std::string& folder, std::int64_t keep) {
     const auto all = checkpoints_in(folder);
     auto left = static_cast<std::int64_t>(all.size());
@@ -81,14 +122,7 @@ void remove_old_checkpoints(const std::string& folder, std::int64_t keep) {
     for (const auto& [step, path] : all) {
         if (left-- <= std::max<std::int64_t>(1, keep)) return;
         if (best && best->step == step) continue;
-        std::error_code error;
-        const auto doomed = folder + "/" + checkpoint_aside_prefix + "old";
-        fs::rename(path, doomed, error);
-        if (!error) fs::remove_all(doomed, error);
-        if (error)
-            log::warning("The old checkpoint " + path + " could not be removed completely (" +
-                         error.message() + "): its files take space in " + folder +
-                         " until the next save removes them.");
+        remove_checkpoint(folder, path);
     }
 }
 

@@ -22,12 +22,18 @@ std::string checkpoint_name(std::int64_t step);
 // nullopt: no name of a checkpoint.
 std::optional<std::int64_t> checkpoint_step(const std::filesystem::path& checkpoint);
 
-// Paths by steps: names of more than eight digits do not sort as text.
+// Paths by steps: names of more than eight digits do not sort as text. Of two of one step that which
+// checkpoint_name names.
 std::map<std::int64_t, std::string> checkpoints_in(const std::string& folder);
 
 // The checkpoint of the most steps below `folder`, nullopt if there is none. A damaged one counts: whether to
 // go on from an older one is not for a program to decide.
 std::optional<std::string> newest_checkpoint(const std::string& folder);
+
+// Renames `aside`, a whole checkpoint in `folder`, to the one of that step, durably. One that is there makes
+// way under a name with more zeros, which says the same step, and is then removed: whenever a kill comes, a
+// whole checkpoint of that step is there.
+base::FileError place_checkpoint(const std::string& folder, const std::string& aside, std::int64_t step);
 
 // Removes what a killed save left below `folder`.
 void remove_leftovers(const std::string& folder);

@@ -2,6 +2,7 @@
 // tests/workbench/cli/jobs.
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include <ATen/ops/arange.h>
@@ -28,6 +29,14 @@ std::string folder_with(const std::vector<std::string>& names) {
         std::ofstream(folder / name / "state.json") << "{}";
     }
     return folder.string();
+}
+
+using Names = std::set<std::string>;
+
+Names names_in(const std::string& folder) {
+    Names names;
+    for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename().string());
+    return names;
 }
 
 }  // namespace
@@ -114,6 +123,46 @@ TEST_CASE("the oldest checkpoints go, also where their numbers grow by a digit")
     REQUIRE(read.error.empty());
     CHECK(read.state->progression.step == 100000000);
     CHECK(loaded.find("weight")->value.equal(parameters.find("weight")->value));
+}
+
+TEST_CASE("the checkpoint that a run has gone back to is replaced, the one of its own state is not") {
+    const auto folder = test::temporary_dir("checkpoints").string();
+    model::Parameters parameters;
+    parameters.add("weight", at::full({6}, 1.0F));
+    train::TrainingState state;
+    state.progression.step = 2;
+    state.progression.loader.batch = 2;
+    const auto saved = [&](float weight) {
+        parameters.find("weight")->value.detach().fill_(weight);
+        CHECK(train::save_checkpoint(folder, state, parameters, 1) == std::nullopt);
+        const auto read = train::load_checkpoint(folder + "/step-00000002", "", parameters);
+        INFO(read.error);
+        REQUIRE(read.state);
+        CHECK(names_in(folder) == Names{"step-00000002"});
+        return read.state->progression;
+    };
+    const auto weight = [&] { return parameters.find("weight")->value[0].item<float>(); };
+    CHECK(saved(1.0F).loader.batch == 2);
+    saved(2.0F);
+    CHECK(weight() == 1.0F);
+    state.progression.loader.batch = 4;
+    state.progression.rewinds = 1;
+    const auto again = saved(3.0F);
+    CHECK(weight() == 3.0F);
+    CHECK(again.loader.batch == 4);
+    CHECK(again.rewinds == 1);
+}
+
+TEST_CASE("a kill while a checkpoint is replaced leaves the one or the other") {
+    const auto folder = folder_with({"step-00000001", "step-000000002"});  // made way
+    CHECK(train::newest_checkpoint(folder) == folder + "/step-000000002");
+    fs::copy(folder + "/step-000000002", folder + "/step-00000002");
+    CHECK(train::newest_checkpoint(folder) == folder + "/step-00000002");
+    model::Parameters parameters;
+    train::TrainingState state;
+    state.progression.step = 2;
+    CHECK(train::save_checkpoint(folder, state, parameters, 2) == std::nullopt);
+    CHECK(names_in(folder) == Names{"step-00000001", "step-00000002"});
 }
 
 TEST_CASE("the best checkpoint stays beside the newest, until another is the best") {

@@ -78,6 +78,11 @@ struct Job : test::ShortTraining {
             return train::save_checkpoint(folder, state, parameters, 10).value_or("");
         };
         hooks.reload = [this] { return load(); };
+        hooks.on_rewind = [this](const train::Rewind&) {
+            stopping = stops_after_rewind;
+            return std::string();
+        };
+        hooks.stop = [this] { return stopping; };
         return trainer.run(hooks);
     }
     train::LoadedCheckpoint load() {
@@ -94,6 +99,7 @@ struct Job : test::ShortTraining {
 
     std::set<int> bad;
     float value = std::numeric_limits<float>::infinity();
+    bool stops_after_rewind = false, stopping = false;
     int tries = 0;
     std::string folder;
 };
@@ -226,6 +232,31 @@ TEST_CASE("rewind: as a resumption from the checkpoint whose data begin after th
     other.trainer.restore(*loaded.state);
     (void)other.run();
     CHECK(equal(job.values(), other.values()));
+}
+
+TEST_CASE("rewind: a stop before the next step saves what was learnt from it") {
+    Job whole({"train.nonfinite=rewind"}, {4});
+    (void)whole.run();
+    Job job({"train.nonfinite=rewind"}, {4});
+    job.stops_after_rewind = true;
+    const auto stopped = job.run();
+    CHECK(stopped.outcome == train::Outcome::stopped);
+    CHECK(stopped.progression.step == 2);
+
+    Job resumed({"train.nonfinite=rewind"});
+    resumed.folder = job.folder;
+    const auto loaded = resumed.load();
+    INFO(loaded.error);
+    REQUIRE(loaded.state);
+    CHECK(loaded.state->progression.step == 2);
+    CHECK(loaded.state->progression.loader.batch == 4);
+    CHECK(loaded.state->progression.rewinds == 1);
+    CHECK(loaded.state->progression.nonfinite_steps == 1);
+    resumed.trainer.restore(*loaded.state);
+    const auto result = resumed.run();
+    CHECK(result.outcome == train::Outcome::finished);
+    CHECK(result.progression.rewinds == 1);
+    CHECK(equal(resumed.values(), whole.values()));
 }
 
 TEST_CASE("rewind: before the first checkpoint the beginning is one") {

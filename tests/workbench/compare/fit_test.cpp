@@ -107,6 +107,32 @@ TEST_CASE("nothing that fits, everything that fits, and a stop are told") {
     CHECK_THAT(fit_text(stopped, 100'000'000), contains("stopped before larger ones were tried"));
 }
 
+TEST_CASE("a size that was stopped before it was measured is not told to fit") {
+    bool interrupted = false;
+    FitSettings settings;
+    settings.memory_bytes = 100'000'000;
+    settings.stop = [&] { return interrupted; };
+    std::int64_t last = 1;
+    settings.try_size = [&](std::int64_t size) {
+        interrupted = size == last;
+        return FitSample{size, FitOutcome::fits, interrupted ? -1 : line(size), 1.0, ""};
+    };
+    const auto nothing = find_largest_batch(settings);
+    CHECK(nothing.stopped);
+    CHECK(nothing.largest == 0);
+    CHECK(nothing.samples.empty());
+    CHECK_THAT(fit_text(nothing, 100'000'000), contains("stopped before anything was known"));
+    const auto json = fit_json(nothing, 100'000'000);
+    CHECK(json["batch_size"].is_null());
+    CHECK(json["stopped"] == true);
+
+    interrupted = false;
+    last = 4;
+    const auto some = find_largest_batch(settings);
+    CHECK(some.largest == 2);
+    CHECK(some.samples.size() == 2);
+}
+
 TEST_CASE("the result has a JSON form") {
     Memory made{line, 300};
     auto json = fit_json(made.search(100'000'000), 100'000'000);

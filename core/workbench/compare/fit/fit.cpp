@@ -59,7 +59,8 @@ private:
     void attempt(std::int64_t size) {
         auto sample = settings_.try_size(size);
         sample.size = size;
-        if (settings_.stop && settings_.stop() && sample.outcome == FitOutcome::failed) {
+        const bool measured = sample.outcome != FitOutcome::failed && sample.peak_bytes >= 0;
+        if (!measured && settings_.stop && settings_.stop()) {
             result_.stopped = true;  // it was ended, which says nothing of its size
             return;
         }

@@ -126,6 +126,7 @@ TEST_CASE("an arm that says nothing is not waited for longer than allowed") {
     const auto exchange = asked("sleep 1000", 1000.0);
     CHECK(exchange.end == Exchange::End::timed_out);
     CHECK(exchange.text == "did not answer within 1 s");
+    CHECK(asked("sleep 1000", 20.0).text == "did not answer within 0.0200 s");
 }
 
 TEST_CASE("an arm that closes its output and goes on") {

@@ -133,6 +133,34 @@ TEST_CASE("a size that was stopped before it was measured is not told to fit") {
     CHECK(some.samples.size() == 2);
 }
 
+TEST_CASE("a size that failed for another reason than memory is not told to be too large") {
+    FitSettings settings;
+    settings.memory_bytes = 100'000'000;
+    settings.try_size = [](std::int64_t size) {
+        if (size <= 5) return FitSample{size, FitOutcome::fits, line(size), 1.0, ""};
+        return FitSample{size, FitOutcome::failed, -1, 0.0, "did not answer within 1 s\nits last words"};
+    };
+    const auto result = find_largest_batch(settings);
+    CHECK(result.largest == 5);
+    REQUIRE(result.failed_above() != nullptr);
+    CHECK(result.failed_above()->size == 6);
+    CHECK_THAT(fit_text(result, 100'000'000),
+               contains("batch.size = 5 fits into 100 MB; 6 failed: did not answer within 1 s\n"));
+    auto json = fit_json(result, 100'000'000);
+    CHECK(json["failed_above"] == 6);
+    json["command"] = "switchyard fit x.toml";
+    CHECK(switchyard::test::schema_faults("fit.json", nlohmann::json::parse(json.dump())) ==
+          switchyard::test::no_faults);
+
+    // Larger ones that failed are no limit where memory is.
+    settings.memory_bytes = line(4);
+    const auto limited = find_largest_batch(settings);
+    CHECK(limited.largest == 4);
+    CHECK(limited.failed_above() == nullptr);
+    CHECK_THAT(fit_text(limited, line(4)), contains("batch.size = 4 is the largest that fits"));
+    CHECK(fit_json(limited, line(4))["failed_above"].is_null());
+}
+
 TEST_CASE("the result has a JSON form") {
     Memory made{line, 300};
     auto json = fit_json(made.search(100'000'000), 100'000'000);

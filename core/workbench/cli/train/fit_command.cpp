@@ -34,7 +34,7 @@ int run_fit(const FitOptions& options) {
     write_json(options.json, json);
     if (!options.json.on_stdout()) std::cout << compare::fit_text(result, run.memory());
     if (result.stopped) return stopped;
-    return result.largest > 0 ? Exit::fine : Exit::run_failed;
+    return result.largest > 0 && result.failed_above() == nullptr ? Exit::fine : Exit::run_failed;
 }
 
 }  // namespace

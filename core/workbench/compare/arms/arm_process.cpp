@@ -9,12 +9,14 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 
+#include "core/kernel/base/number_text.h"
 #include "core/kernel/base/printable.h"
 
 namespace switchyard::compare {
@@ -27,6 +29,12 @@ constexpr std::size_t longest_tail = 2000;
 
 double since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// "300", "0.600".
+std::string seconds_text(double ms) {
+    const double seconds = ms / 1000.0;
+    return std::floor(seconds) == seconds ? base::fixed(seconds, 0) : base::digits(seconds);
 }
 
 // Everything that is there. False: the other side has closed it.
@@ -149,8 +157,7 @@ Exchange ArmProcess::wait_for_line(const std::string& line, double timeout_ms) {
         const double rest = timeout_ms - since(start);
         if (rest <= 0.0) {
             exchange.end = Exchange::End::timed_out;
-            exchange.text =
-                "did not answer within " + std::to_string(static_cast<long>(timeout_ms / 1000.0)) + " s";
+            exchange.text = "did not answer within " + seconds_text(timeout_ms) + " s";
             return exchange;
         }
         std::array<pollfd, 3> files{pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0},

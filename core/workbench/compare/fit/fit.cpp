@@ -107,6 +107,12 @@ const FitSample* FitResult::find(std::int64_t size) const {
     return found == samples.end() ? nullptr : &*found;
 }
 
+const FitSample* FitResult::failed_above() const {
+    const auto above =
+        std::ranges::find_if(samples, [this](const FitSample& one) { return one.size > largest; });
+    return above != samples.end() && above->outcome == FitOutcome::failed ? &*above : nullptr;
+}
+
 FitResult find_largest_batch(const FitSettings& settings) { return Search(settings).run(); }
 
 }  // namespace switchyard::compare

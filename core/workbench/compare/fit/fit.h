@@ -48,6 +48,9 @@ struct FitResult {
     std::vector<FitSample> samples;  // by size
 
     const FitSample* find(std::int64_t size) const;
+    // The smallest size above `largest` where it failed for another reason than memory: whether it would fit
+    // is not known. nullptr: memory is the limit, or nothing above was tried.
+    const FitSample* failed_above() const;
 };
 
 FitResult find_largest_batch(const FitSettings& settings);

@@ -21,14 +21,22 @@ std::string size_text(std::int64_t bytes) {
     return bytes < 0 ? "-" : base::bytes_text(static_cast<double>(bytes));
 }
 
+// The first line of the reason: the table has it all.
+std::string failure_text(const FitSample& sample) {
+    return std::to_string(sample.size) + " failed: " + sample.reason.substr(0, sample.reason.find('\n'));
+}
+
 std::string conclusion(const FitResult& result, std::int64_t memory_bytes) {
     const auto memory = size_text(memory_bytes);
-    if (result.largest == 0)
-        return result.stopped ? "stopped before anything was known"
-                              : "not even one sample fits into " + memory;
+    const auto* const failed = result.failed_above();
+    if (result.largest == 0) {
+        if (result.stopped) return "stopped before anything was known";
+        return failed != nullptr ? failure_text(*failed) : "not even one sample fits into " + memory;
+    }
     const auto size = "batch.size = " + std::to_string(result.largest);
     if (result.stopped) return size + " fits into " + memory + "; stopped before larger ones were tried";
     if (result.at_most) return size + " fits into " + memory + ", and larger ones were not tried (--most)";
+    if (failed != nullptr) return size + " fits into " + memory + "; " + failure_text(*failed);
     return size + " is the largest that fits into " + memory;
 }
 
@@ -63,10 +71,12 @@ Json fit_json(const FitResult& result, std::int64_t memory_bytes) {
                          {"reason", one.reason},
                          {"peak_memory_bytes", one.peak_bytes < 0 ? Json(nullptr) : Json(one.peak_bytes)},
                          {"samples_per_second", base::number_or_null(one.samples_per_second)}});
+    const auto* const failed = result.failed_above();
     return {{"memory_bytes", memory_bytes},
             {"batch_size", result.largest > 0 ? Json(result.largest) : Json(nullptr)},
             {"at_most", result.at_most},
             {"stopped", result.stopped},
+            {"failed_above", failed == nullptr ? Json(nullptr) : Json(failed->size)},
             {"sizes", sizes}};
 }
 

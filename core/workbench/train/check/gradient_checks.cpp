@@ -25,13 +25,15 @@ bool waits_for_b(const model::Parameters& parameters, const std::string& name) {
     return b != nullptr && name == model::low_rank_a(layer) && !b->value.ne(0).any().item<bool>();
 }
 
+// Of the gradients of a part.
 struct Sizes {
-    double gradient = 0.0, value = 0.0;  // sums of squares
+    double squares = 0.0;
     std::int64_t count = 0;
-    double rms(double sum) const {
-        return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(1, count)));
+    double rms(double scale) const {
+        return std::sqrt(squares / static_cast<double>(std::max<std::int64_t>(1, count))) / scale;
     }
 };
+using PartSizes = std::map<std::string, Sizes>;
 
 void make_gradients(CheckBench& bench) {
     bench.session.parameters().zero_gradients();
@@ -39,23 +41,53 @@ void make_gradients(CheckBench& bench) {
     bench.trainer.accumulate(one);
 }
 
-}  // namespace
-
-Diagnosis check_gradients(CheckBench& bench) {
-    Diagnosis result{"gradients neither vanish nor explode", Health::good, "", ""};
+PartSizes measured_gradients(CheckBench& bench) {
     make_gradients(bench);
-    std::map<std::string, Sizes> parts;
+    PartSizes parts;
     for (const auto& parameter : bench.session.parameters().all()) {
         const auto& gradient = parameter.value.grad();
         if (!gradient.defined()) continue;
         auto& sizes = parts[part_of(parameter.name)];
-        sizes.gradient += gradient.to(at::kDouble).square().sum().item<double>();
-        sizes.value += parameter.value.detach().to(at::kDouble).square().sum().item<double>();
+        sizes.squares += gradient.to(at::kDouble).square().sum().item<double>();
         sizes.count += gradient.numel();
     }
+    bench.session.parameters().zero_gradients();
+    return parts;
+}
+
+bool all_finite(const PartSizes& parts) {
+    return std::ranges::all_of(parts, [](const auto& part) { return std::isfinite(part.second.squares); });
+}
+
+// The root mean square of each part's gradient, without the loss scale. Where that makes them overflow it is
+// lowered as in training, which skips such steps; afterwards it is what it was.
+std::map<std::string, double> gradient_sizes(CheckBench& bench) {
+    constexpr int most_tries = 100;
+    const auto& precision = bench.session.plan().precision();
+    const auto before = precision.state();
+    double scale = precision.loss_scale();
+    auto parts = measured_gradients(bench);
+    bool lowered = false;
+    for (int tries = 1; tries < most_tries && scale > 1.0 && !all_finite(parts); ++tries) {
+        precision.update(true);
+        lowered = true;
+        const double next = precision.loss_scale();
+        if (!(next < scale)) break;
+        scale = next;
+        parts = measured_gradients(bench);
+    }
+    if (lowered) precision.load(before);
+    std::map<std::string, double> all;
+    for (const auto& [part, sizes] : parts) all.emplace(part, sizes.rms(scale));
+    return all;
+}
+
+}  // namespace
+
+Diagnosis check_gradients(CheckBench& bench) {
+    Diagnosis result{"gradients neither vanish nor explode", Health::good, "", ""};
     std::pair<std::string, double> smallest{"", INFINITY}, largest{"", 0.0};
-    for (const auto& [part, sizes] : parts) {
-        const double rms = sizes.rms(sizes.gradient);
+    for (const auto& [part, rms] : gradient_sizes(bench)) {
         if (!std::isfinite(rms)) {
             return {result.name, Health::bad, "the gradient of " + part + " is not finite",
                     "try precision.backend = \"fp32\" and a smaller optimizer.lr"};
@@ -64,6 +96,7 @@ Diagnosis check_gradients(CheckBench& bench) {
         if (layer && rms < smallest.second) smallest = {part, rms};
         if (layer && rms > largest.second) largest = {part, rms};
     }
+    if (smallest.first.empty()) return {result.name, Health::skipped, "no layer is trained", ""};
     std::ostringstream text;
     text << "root mean square from " << smallest.second << " (" << smallest.first << ") to " << largest.second
          << " (" << largest.first << ")";
@@ -79,7 +112,6 @@ Diagnosis check_gradients(CheckBench& bench) {
         result.advice =
             "over three decades lie between the layers: deep post-norm stacks want a long train.warmup_ratio";
     }
-    bench.session.parameters().zero_gradients();
     return result;
 }
 

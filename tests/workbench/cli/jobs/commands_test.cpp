@@ -179,6 +179,30 @@ TEST_CASE("check finds nothing wrong with a healthy job") {
         CHECK(found["health"] == (causal ? "skipped" : "good"));
     }
     CHECK(fs::is_empty(options.folder));  // it leaves no run
+
+    // A loss scale is no size of the gradients, and where it makes them overflow training lowers it.
+    const std::string gradients = "gradients neither vanish nor explode";
+    const auto scaled =
+        run_json({"diagnose", job.file("job.toml"), "--set", "optimizer.lr=3e-3", "--set",
+                  "precision.backend=amp/fp16", "--set", "precision.options.fp16.init_scale=1e10"});
+    const auto found = diagnosis_of(scaled, gradients);
+    INFO(found.dump());
+    CHECK(found["health"] == "good");
+    const auto size = [&](const json& of) {
+        const auto text = diagnosis_of(of, gradients)["finding"].get<std::string>();
+        return std::stod(text.substr(text.find("from ") + 5));
+    };
+    CHECK(size(scaled) == Approx(size(checked)).epsilon(0.05));
+}
+
+TEST_CASE("check says nothing of the gradients of layers where none is trained") {
+    const TinyJob job;
+    const auto checked = run_json({"diagnose", job.file("job.toml"), "--set", "optimizer.lr=0", "--set",
+                                   R"(group=[{match=["encoder.*"],frozen=true}])"},
+                                  1);
+    const auto found = diagnosis_of(checked, "gradients neither vanish nor explode");
+    CHECK(found["health"] == "skipped");
+    CHECK(found["finding"] == "no layer is trained");
 }
 
 TEST_CASE("check says what is wrong with a job that cannot learn") {

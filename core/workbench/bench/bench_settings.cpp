@@ -78,14 +78,20 @@ std::string BenchSettings::describe() const {
     }
     if (kind == Kind::normalization) base::add_item(text, name(norm));
     if (kind == Kind::activation) base::add_item(text, name(activation));
-    if (bias) base::add_item(text, "bias");
-    if (residual) base::add_item(text, "residual");
-    if (label_smoothing > 0.0) base::add_item(text, "label_smoothing " + base::digits(label_smoothing));
-    if (z_loss > 0.0) base::add_item(text, "z_loss " + base::digits(z_loss));
-    if (in_place) base::add_item(text, "in place");
-    if (kind == Kind::optimizer) base::add_item(text, name(algorithm));
-    if (max_grad_norm > 0.0) base::add_item(text, "clip " + base::digits(max_grad_norm));
-    if (dropout > 0.0) base::add_item(text, "dropout " + base::digits(dropout));
+    const bool of_rows = kind == Kind::normalization || kind == Kind::activation;
+    if (bias && (of_rows || kind == Kind::linear)) base::add_item(text, "bias");
+    if (residual && kind == Kind::normalization) base::add_item(text, "residual");
+    if (kind == Kind::loss) {
+        if (label_smoothing > 0.0) base::add_item(text, "label_smoothing " + base::digits(label_smoothing));
+        if (z_loss > 0.0) base::add_item(text, "z_loss " + base::digits(z_loss));
+        if (in_place) base::add_item(text, "in place");
+    }
+    if (kind == Kind::optimizer) {
+        base::add_item(text, name(algorithm));
+        if (max_grad_norm > 0.0) base::add_item(text, "clip " + base::digits(max_grad_norm));
+    }
+    if (dropout > 0.0 && (of_rows || kind == Kind::attention))
+        base::add_item(text, "dropout " + base::digits(dropout));
     return text;
 }
 

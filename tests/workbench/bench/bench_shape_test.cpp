@@ -117,6 +117,23 @@ TEST_CASE("masks are read with their values") {
     CHECK(packed.masks() == MaskSet{MaskKind::documents});
 }
 
+TEST_CASE("what is special about a bench is told of the kinds that have it") {
+    BenchSettings settings;
+    settings.bias = settings.residual = settings.in_place = true;
+    settings.dropout = settings.label_smoothing = settings.z_loss = 0.1;
+    settings.max_grad_norm = 1.0;
+    const auto of = [&](Kind kind) {
+        settings.kind = kind;
+        return settings.describe();
+    };
+    CHECK(of(Kind::attention) == "dropout 0.100");
+    CHECK(of(Kind::normalization) == "layer_norm, bias, residual, dropout 0.100");
+    CHECK(of(Kind::activation) == "gelu_erf, bias, dropout 0.100");
+    CHECK(of(Kind::linear) == "bias");
+    CHECK(of(Kind::loss) == "label_smoothing 0.100, z_loss 0.100, in place");
+    CHECK(of(Kind::optimizer) == "adamw, clip 1.00");
+}
+
 TEST_CASE("a mask that cannot be meant is told") {
     BenchSettings settings;
     CHECK_THAT(read_mask("casual", settings), contains("'casual' is not a mask; known: causal, key_lengths"));

@@ -235,8 +235,7 @@ TEST_CASE("an output that cannot be written is told before hours of work are los
 TEST_CASE("an option of another benchmark is not passed over") {
     check({
         {{"bench", "attention", "--norm", "rms_norm"},
-         "error: --norm is for bench normalization, activation, loss, overhead; bench attention does not "
-         "use"},
+         "error: --norm is for bench normalization, overhead; bench attention does not use"},
         {{"bench", "loss", "--causal"}, "error: --causal is for bench attention, overhead; "},
         {{"bench", "activation", "--algorithm", "sgd"}, "error: --algorithm is for bench optimizer, "},
     });
@@ -250,7 +249,7 @@ TEST_CASE("long texts are quoted in part") {
         {{"bench", "attention", "--dtype", huge}, "error: --dtype xxx"},
         {{"bench", "attention", "--shape", huge}, "error: --shape xxx"},
         {{"bench", "attention", "--mask", huge}, "error: --mask xxx"},
-        {{"bench", "attention", "--norm", huge}, "error: --norm"},
+        {{"bench", "normalization", "--norm", huge}, "error: --norm xxx"},
         {{"plugins", "verify", huge}, "error: no plugin is called \"xxx"},
         {{"plugins", "verify", "naive", "--component", huge}, "error: no component xxx"},
         {{"plugins", "verify", "naive", "--device", huge}, "error: --device xxx"},

@@ -149,16 +149,25 @@ constexpr const char* of_optimizer = "Optimizer";
 
 using Words = std::vector<std::string>;
 
-// What an option is for; empty: for everything.
+// What an option is for; empty: for everything. The groups of the help are coarser.
 Words served_by(const CLI::Option& option) {
-    static const std::map<std::string, Words> groups{
-        {of_one, {"attention", "normalization", "activation", "loss", "optimizer", "linear"}},
-        {of_attention, {"attention", "overhead"}},
-        {of_rows, {"normalization", "activation", "loss", "overhead"}},
-        {of_parameters, {"normalization", "activation", "linear", "overhead"}},
-        {of_optimizer, {"optimizer", "overhead"}}};
-    const auto group = groups.find(option.get_group());
-    return group == groups.end() ? Words{} : group->second;
+    static const Words operations{"attention", "normalization", "activation", "loss", "optimizer", "linear"};
+    static const Words attention{"attention", "overhead"}, normalization{"normalization", "overhead"},
+        activation{"activation", "overhead"}, loss{"loss", "overhead"}, optimizer{"optimizer", "overhead"},
+        parameters{"normalization", "activation", "linear", "overhead"};
+    static const std::map<std::string, Words> options{
+        {"--sweep", operations},      {"--memory-budget", operations},
+        {"--base", operations},       {"--shape", operations},
+        {"--pass", operations},       {"--dropout", {"attention", "normalization", "activation", "overhead"}},
+        {"--causal", attention},      {"--mask", attention},
+        {"--lengths", attention},     {"--layout", attention},
+        {"--norm", normalization},    {"--residual", normalization},
+        {"--activation", activation}, {"--label-smoothing", loss},
+        {"--z-loss", loss},           {"--in-place", loss},
+        {"--bias", parameters},       {"--parameter-dtype", parameters},
+        {"--algorithm", optimizer},   {"--clip", optimizer}};
+    const auto found = options.find(option.get_name());
+    return found == options.end() ? Words{} : found->second;
 }
 
 // An option that says nothing of what is timed was meant for something else.

@@ -67,7 +67,7 @@ std::vector<TextTable::Column> columns(const BenchRow& row) {
 
 std::vector<std::string> cells(const BenchRow& row) {
     if (!row.timed()) return {row.asked, std::string(name(row.status))};
-    const bool is_base = row.asked == row.base;
+    const bool is_base = row.is_base();
     const std::string speed = !row.speedup ? "-" : is_base ? "1 (base)" : base::interval_text(*row.speedup);
     const bool wrong = row.status == RowStatus::wrong;
     const std::string finding = wrong                     ? "WRONG"
@@ -223,6 +223,14 @@ json row_json(const BenchRow& row) {
 
 }  // namespace
 
+std::string swept_name(const std::string& backend, const std::string& option, std::int64_t value) {
+    return backend + " " + option + "=" + std::to_string(value);
+}
+
+std::string BenchRow::named() const {
+    return swept_option.empty() ? asked : swept_name(asked, swept_option, swept_value);
+}
+
 std::string BenchRow::ran() const {
     const std::string component_text = plugin == component ? component : plugin + "/" + component;
     return component_text + (variant.empty() ? "" : "@" + variant) +
@@ -248,7 +256,7 @@ std::string to_text(const BenchReport& report) {
         text += group_text(begin, next, report);
         begin = next;
     }
-    const auto compared = [](const BenchRow& row) { return row.speedup && row.asked != row.base; };
+    const auto compared = [](const BenchRow& row) { return row.speedup && !row.is_base(); };
     if (std::any_of(report.rows.begin(), report.rows.end(), compared)) {
         text += "FASTER, SLOWER: the interval excludes 1; SAME: all of it is within 2 %; ?: neither\n";
     }

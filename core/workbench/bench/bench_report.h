@@ -53,7 +53,7 @@ struct BenchRow {
     std::vector<Reason> reasons;  // refused
     std::string message;          // failed, or refused before a component was asked
 
-    std::string base;  // what `speedup` is over, as it was named
+    std::string base;  // named() of what `speedup` is over
     Interval ms;
     std::optional<Interval> speedup;
     int blocks = 0;
@@ -74,11 +74,16 @@ struct BenchRow {
     bool reduced = false;           // of Accuracy::reduced: it may be faster than the products of its dtype
     ErrorReport error;
 
+    // "torch/torch", "chunked chunk_size=64": as it was asked for.
+    std::string named() const;
+    bool is_base() const { return named() == base; }
     bool timed() const { return status == RowStatus::ok || status == RowStatus::wrong; }
     // "torch@math", "chunked chunk_size=64"; with the plugin before it where that has another name than the
     // component.
     std::string ran() const;
 };
+
+std::string swept_name(const std::string& backend, const std::string& option, std::int64_t value);
 
 struct BenchReport {
     std::vector<BenchRow> rows;  // in groups of one shape, dtype and pass

@@ -27,7 +27,12 @@ struct Entry {
 class Bench {
 public:
     Bench(const BenchRequest& request, const BenchWorld& world)
-        : request_(request), world_(world), meter_(request.dtypes, cpu, world.host, world.stopwatch) {}
+        : request_(request), world_(world), meter_(request.dtypes, cpu, world.host, world.stopwatch) {
+        // Of a swept base its first value.
+        base_ = request.base;
+        if (const auto value = request.base.empty() ? std::nullopt : swept_values(request.base).front())
+            base_ = swept_name(request.base, request.sweep->option, *value);
+    }
 
     BenchReport run() {
         const double start = world_.stopwatch.now_ms();
@@ -66,7 +71,7 @@ private:
                 entry.row.shape = shape.text;
                 entry.row.pass = pass;
                 entry.row.asked = backend;
-                entry.row.base = request_.base;
+                entry.row.base = base_;
                 if (value) {
                     entry.row.swept_option = request_.sweep->option;
                     entry.row.swept_value = *value;
@@ -164,11 +169,6 @@ private:
         if (entry.row.error.exceeded()) entry.row.status = RowStatus::wrong;
     }
 
-    static std::string name_of(const BenchRow& row) {
-        if (row.swept_option.empty()) return row.asked;
-        return row.asked + " " + row.swept_option + "=" + std::to_string(row.swept_value);
-    }
-
     void time(std::vector<Entry>& entries) {
         std::vector<Arm> arms;
         std::vector<Entry*> timed;
@@ -176,7 +176,7 @@ private:
             if (!entry.contender) continue;
             // Backward alone is counted where its graph was made.
             if (entry.row.pass != Pass::backward) entry.contender->binding().executed().reset();
-            arms.push_back({name_of(entry.row), [contender = entry.contender.get()] { contender->run(); }});
+            arms.push_back({entry.row.named(), [contender = entry.contender.get()] { contender->run(); }});
             timed.push_back(&entry);
         }
         if (arms.empty()) return;
@@ -191,7 +191,7 @@ private:
         }
         std::optional<std::size_t> base;
         for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-            if (arms[arm].name == request_.base) base = arm;
+            if (arms[arm].name == base_) base = arm;
         }
         for (std::size_t arm = 0; arm < arms.size(); ++arm) fill_timing(*timed[arm], result, arm, base);
     }
@@ -248,6 +248,7 @@ private:
     const BenchRequest& request_;
     const BenchWorld& world_;
     PeakMeter meter_;
+    std::string base_;            // as rows name themselves
     std::optional<Truth> truth_;  // of the group that is being run
     BenchReport report_;
 };

@@ -285,6 +285,15 @@ void describe(StackTimes& times, const Json& rows) {
     }
 }
 
+// As "base" names a row: of a sweep with the value.
+std::string named_row(const Json& row) {
+    auto text = text_of(row, "backend");
+    const auto& options = member(row, "options");
+    if (!options.is_object()) return text;
+    for (const auto& [option, value] : options.items()) text += " " + option + "=" + shown(value);
+    return text;
+}
+
 StackRow stack_row(const Json& row) {
     StackRow result;
     result.name = text_of(row, "backend");
@@ -292,7 +301,8 @@ StackRow stack_row(const Json& row) {
     result.ran = component_text(row);
     result.message = text_of(row, "message");
     result.verdict = in_words(text_of(row, "verdict"));
-    result.is_base = !result.name.empty() && text_of(row, "base") == result.name;
+    const auto named = named_row(row);
+    result.is_base = !named.empty() && text_of(row, "base") == named;
     result.ms = interval_of(row, "ms");
     if (result.ms && result.ms->median < 0.0) result.ms.reset();
     result.speedup = interval_of(row, "speedup_over_base");

@@ -95,6 +95,25 @@ TEST_CASE("rows name what really ran, and speedups are over the base") {
     CHECK(json["rows"][1]["causal"] == true);
 }
 
+TEST_CASE("a base by another spelling is the same one, and a swept base is its first value") {
+    const auto rows =
+        run_json(attention({"--backends", "torch/torch,naive,naive/naive", "--pass", "forward"}))["rows"];
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0]["backend"] == "torch/torch");
+    CHECK(rows[0]["speedup_over_base"]["median"] == 1.0);
+    CHECK(rows[1]["backend"] == "naive");
+    CHECK(rows[1]["base"] == "torch/torch");
+
+    const auto shown = run(attention(
+        {"--backends", "chunked", "--base", "chunked", "--pass", "forward", "--sweep", "chunk_size=16,32"}));
+    INFO(shown.out << shown.err);
+    CHECK(shown.code == 0);
+    CHECK(shown.out.find("no ratios") == std::string::npos);
+    CHECK_THAT(shown.out, contains("1 (base)"));
+    CHECK(shown.out.find("1 (base)") == shown.out.rfind("1 (base)"));
+    CHECK_THAT(shown.out, contains("FASTER, SLOWER: "));
+}
+
 TEST_CASE("a linear layer is set against products, one of few rows against reading its weight") {
     const auto first_row = [](const std::string& shape, const std::string& pass) {
         return run_json(quick({"linear", "--shape", shape, "--dtype", "float32", "--pass", pass, "--backends",

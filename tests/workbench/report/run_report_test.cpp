@@ -317,6 +317,19 @@ TEST_CASE("a comparison of stacks is shown with its intervals, and why a stack h
     }
 }
 
+TEST_CASE("a base that was swept is its row with that value") {
+    const auto folder = switchyard::test::temporary_dir("stacks");
+    write(folder / "bench.json", R"({"rows": [
+      {"backend": "chunked", "op": "attention", "options": {"chunk_size": 32}, "base": "chunked chunk_size=32"},
+      {"backend": "chunked", "op": "attention", "options": {"chunk_size": 64}, "base": "chunked chunk_size=32"},
+      {"backend": "torch", "op": "attention", "options": {}, "base": "chunked chunk_size=32"}]})");
+    const auto stacks = read_stack_times((folder / "bench.json").string());
+    REQUIRE(stacks.rows.size() == 3);
+    CHECK(stacks.rows[0].is_base);
+    CHECK_FALSE(stacks.rows[1].is_base);
+    CHECK_FALSE(stacks.rows[2].is_base);
+}
+
 TEST_CASE("the page of a run takes a comparison of whole runs for its stacks") {
     const auto file = switchyard::test::temporary_dir("compared") / "compare.json";
     write(file, R"({"title": "bert", "arms": [

@@ -137,14 +137,31 @@ std::vector<bench::BenchShape> read_bench_shapes(const BenchOptions& options,
     return shapes;
 }
 
-// Those that were named, checked; or all that are usable.
+namespace {
+
+// A component by another spelling is still the same one.
+bool same_backend(const std::string& one, const std::string& other, Kind kind,
+                  const std::vector<resolver::Candidate>& candidates) {
+    if (one == other) return true;
+    const auto a = resolver::find_named(kind, one, candidates),
+               b = resolver::find_named(kind, other, candidates);
+    return a.candidate != nullptr && a.candidate == b.candidate && a.variant == b.variant;
+}
+
+}  // namespace
+
+// Those that were named, checked; or all that are usable. Each once.
 Words choose_backends(const BenchOptions& options, Kind kind,
                       const std::vector<resolver::Candidate>& candidates) {
-    auto chosen = options.backends;
-    for (const auto& wanted : chosen) {
+    Words chosen;
+    for (const auto& wanted : options.backends) {
         const auto named = resolver::find_named(kind, wanted, candidates);
         if (named.candidate == nullptr)
             throw Failure("--backends " + base::quoted(wanted) + ": " + named.error);
+        const auto same = [&](const std::string& other) {
+            return same_backend(other, wanted, kind, candidates);
+        };
+        if (std::ranges::none_of(chosen, same)) chosen.push_back(wanted);
     }
     if (!chosen.empty()) return chosen;
     for (const auto& candidate : candidates) {
@@ -170,8 +187,12 @@ std::string choose_base(const BenchOptions& options, Kind kind,
         base =
             resolver::find_named(kind, "torch", candidates).candidate != nullptr ? "torch" : backends.front();
     }
-    const auto found = std::find(backends.begin(), backends.end(), base);
-    if (found != backends.end()) backends.erase(found);
+    const auto found = std::ranges::find_if(
+        backends, [&](const std::string& backend) { return same_backend(backend, base, kind, candidates); });
+    if (found != backends.end()) {
+        if (options.base.empty()) base = *found;
+        backends.erase(found);
+    }
     backends.insert(backends.begin(), base);
     return base;
 }

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string_view>
 
 #include "core/kernel/base/executed_text.h"
 #include "core/kernel/base/joined.h"
+#include "core/kernel/base/next_line.h"
 #include "core/workbench/report/html_text.h"
 #include "core/workbench/report/record_json.h"
 #include "core/workbench/report/record_parts.h"
@@ -225,25 +228,31 @@ void add_metrics(Metrics& metrics, const Json& line) {
     }
 }
 
+// Whether the line that was just read, the last that there is, has an end.
+bool is_ended(std::streambuf& text) {
+    text.pubseekoff(-1, std::ios::cur, std::ios::in);
+    return text.sbumpc() == '\n';
+}
+
 // Calls `use` with each line's object. A last line without an end is one that is being written, unless the
 // run is over: false.
 template <class Use>
-bool for_each_line(const std::string& text, const std::string& file, bool finished, const Use& use) {
-    std::size_t number = 0;
-    for (std::size_t begin = 0; begin < text.size();) {
-        const auto found = text.find('\n', begin);
-        const auto end = std::min(found, text.size());
-        const auto line = text.substr(begin, end - begin);
-        begin = end + 1;
-        ++number;
+bool for_each_line(std::streambuf& text, const std::string& file, bool finished, const Use& use) {
+    std::string line;
+    for (std::size_t number = 1;; ++number) {
+        const auto read = base::next_line(text, line);
+        if (read == base::Line::none) return true;
+        if (read == base::Line::too_long)
+            throw InputError(file + ":" + std::to_string(number) + ": error: the line is longer than " +
+                             std::to_string(base::limits::line_bytes) + " bytes, the most that is read");
         if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-        if (found == std::string::npos && !finished && !base::parse_json(line).error.empty()) return false;
+        const bool last = text.sgetc() == std::char_traits<char>::eof();
+        if (last && !finished && !is_ended(text) && !base::parse_json(line).error.empty()) return false;
         use(parse_object(line, file, number));
     }
-    return true;
 }
 
-Metrics read_metrics(const std::string& text, const std::string& file, bool finished) {
+Metrics read_metrics(std::streambuf& text, const std::string& file, bool finished) {
     Metrics metrics;
     metrics.cut_off = !for_each_line(text, file, finished, [&](const Json& line) {
         add_metrics(metrics, line);
@@ -252,9 +261,23 @@ Metrics read_metrics(const std::string& text, const std::string& file, bool fini
     return metrics;
 }
 
+// A run may have more lines than are read as a whole. What is no file is told as of any other.
+std::optional<Metrics> metrics_of(const std::string& file, bool finished) {
+    std::error_code ignored;
+    std::filebuf lines;
+    if (std::filesystem::is_regular_file(file, ignored) &&
+        lines.open(file, std::ios::in | std::ios::binary) != nullptr)
+        return read_metrics(lines, file, finished);
+    const auto text = read_text(file);
+    if (!text) return std::nullopt;
+    std::stringbuf whole(*text, std::ios::in);
+    return read_metrics(whole, file, finished);
+}
+
 std::vector<Change> read_changes(const std::string& text, const std::string& file) {
     std::vector<Change> changes;
-    for_each_line(text, file, false, [&](const Json& line) {
+    std::stringbuf lines(text, std::ios::in);
+    for_each_line(lines, file, false, [&](const Json& line) {
         changes.push_back({shown(member(line, "step")), text_of(line, "key"), text_of(line, "before"),
                            text_of(line, "now")});
     });
@@ -404,14 +427,13 @@ RunRecord read_run(const std::string& folder) {
     RunRecord run;
     run.folder = folder;
     const auto summary = read_text(path("summary.json"));
-    const auto metrics = read_text(path("metrics.jsonl"));
     const auto plan = read_text(path("plan.json"));
-    if (!summary && !metrics && !plan) {
+    if (summary) run.summary = read_summary(parse_object(*summary, path("summary.json")));
+    run.metrics = metrics_of(path("metrics.jsonl"), summary.has_value());
+    if (!summary && !run.metrics && !plan) {
         throw InputError(folder +
                          ": error: holds no run: none of summary.json, metrics.jsonl and plan.json is there");
     }
-    if (summary) run.summary = read_summary(parse_object(*summary, path("summary.json")));
-    if (metrics) run.metrics = read_metrics(*metrics, path("metrics.jsonl"), summary.has_value());
     if (plan) {
         const auto json = parse_object(*plan, path("plan.json"));
         run.plan = plan_rows(json);

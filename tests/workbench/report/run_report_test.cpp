@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/kernel/base/limits.h"
 #include "core/workbench/report/run_report.h"
 
 #include <switchyard_test.h>
@@ -363,6 +364,20 @@ TEST_CASE("what cannot be read is named with its place") {
     CHECK_THAT(error_of(folder), Catch::StartsWith(path("summary.json") + ":3:1: error: not valid JSON: "));
     write(folder / "summary.json", "");
     CHECK_THAT(error_of(folder), Catch::StartsWith(path("summary.json") + ":1:1: error: not valid JSON: "));
+}
+
+TEST_CASE("a metrics.jsonl may be larger than any file that is read as a whole, and its lines may not") {
+    namespace limits = switchyard::base::limits;
+    const auto folder = make_run();
+    const auto file = folder / "metrics.jsonl";
+    const std::string first = "{\"step\":1,\"loss\":1}\n";
+    write(file, first);
+    // A hole: the disk holds nothing of it.
+    fs::resize_file(file, first.size() + limits::line_bytes + 1);
+    std::ofstream(file, std::ios::app) << '\n';
+    fs::resize_file(file, limits::file_bytes + 1);
+    CHECK(error_of(folder) ==
+          file.string() + ":2: error: the line is longer than 16777216 bytes, the most that is read");
 }
 
 TEST_CASE("files of a run that nest without end are refused") {

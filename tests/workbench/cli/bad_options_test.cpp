@@ -172,6 +172,8 @@ TEST_CASE("an empty text stands for no file, no folder and no name") {
         {{"train", job, "--run", ""}, "error: --run: expected a value"},
         {{"train", job, "--allow-change", ""}, "error: --allow-change: expected a value"},
         {{"config", "schema", "--markdown", ""}, "error: --markdown: expected the name of a file"},
+        {{"config", "schema", "--markdown", "-", "--json", "-"},
+         "error: --markdown -: --json - has the standard output; expected a file for one of them"},
         {{"version", "--json", ""}, "error: --json: expected the name of a file"},
     });
 }

@@ -265,10 +265,16 @@ TEST_CASE("a JSON file that cannot be written is an error that names it") {
 
 TEST_CASE("docs/config.md is what the tables make") {
     const auto file = write_temporary("config.md", "");
-    CHECK(run({"config", "schema", "--markdown", file}).code == 0);
+    const auto json = write_temporary("schema.json", "");
+    const auto both = run({"config", "schema", "--json", json, "--markdown", file});
+    CHECK(both.code == 0);
+    CHECK(both.out.empty());
     const auto read = [](const std::string& path) {
         std::ifstream stream(path);
         return std::string(std::istreambuf_iterator<char>(stream), {});
     };
-    CHECK(read(file) == read((source_dir() / "docs/config.md").string()));
+    const auto expected = read((source_dir() / "docs/config.md").string());
+    CHECK(read(file) == expected);
+    CHECK(nlohmann::json::parse(read(json)).is_array());
+    CHECK(run({"config", "schema", "--markdown", "-"}).out == expected);
 }

@@ -41,21 +41,26 @@ Action setup_config_schema(CLI::App& command) {
     const auto options = std::make_shared<Options>();
     add_json(command, options->json);
     command
-        .add_option("--markdown", options->markdown,
-                    "write docs/config.md instead, which leaves out the plugins' options")
+        .add_option(
+            "--markdown", options->markdown,
+            "write docs/config.md instead, which leaves out the plugins' options; - is the standard output")
         ->check(output_file())
         ->type_name("FILE");
     return [options] {
-        if (!options->markdown.empty()) {
+        const bool markdown = !options->markdown.empty(), on_stdout = options->markdown == "-";
+        if (on_stdout && options->json.on_stdout())
+            throw Failure("--markdown -: --json - has the standard output; expected a file for one of them");
+        if (on_stdout) config::write_schema_markdown(std::cout);
+        if (markdown && !on_stdout) {
             std::ostringstream text;
             config::write_schema_markdown(text);
             write_file(options->markdown, text.str());
-            return Exit::fine;
         }
+        if (markdown && options->json.path.empty()) return Exit::fine;
         const auto schemas =
             schemas_of(loader::discover(manifests_only(), machine::this_host(machine::Look::cpu_only)));
         write_json(options->json, config::schema_json(&schemas));
-        if (!options->json.on_stdout()) config::write_schema(std::cout, &schemas);
+        if (!markdown && !options->json.on_stdout()) config::write_schema(std::cout, &schemas);
         return Exit::fine;
     };
 }

@@ -21,7 +21,7 @@ struct JobFacts {
     std::string packed_layout;   // the line that leaves out padding; empty: there is none
     std::string workers;         // the line that makes batches ahead; empty: they are, or cannot be
     std::string recompute;       // "layers"; empty: nothing runs again
-    std::int64_t batch_size = 0;
+    std::int64_t batch_size = 0;  // 0: it is not what limits a batch
     std::int64_t accumulated = 1;  // batches of a step
 };
 

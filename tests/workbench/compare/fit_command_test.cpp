@@ -62,6 +62,8 @@ TEST_CASE("a memory that is none, lengths of real data, and what fails at once a
     const auto config = job.file("job.toml");
     check_refused(run({"fit", config, "--memory", "12 apples"}), {"--memory", "expected a size"});
     check_refused(run({"fit", config, "--memory", "1GB", "--lengths", "4-8"}), {"--lengths is for random"});
+    check_refused(run({"fit", config, "--memory", "1GB", "--set", "batch.tokens=256"}),
+                  {"batch.tokens: it limits a batch already"});
     const auto none = run({"fit", config, "--memory", "1000", "--steps", "1"});
     CHECK(none.code == 1);
     CHECK_THAT(none.out, contains("not even one sample fits into 1.00 kB"));

@@ -37,10 +37,12 @@ void check_told(const Outcome& outcome, const std::string& text) {
 TEST_CASE("a profile tells slots, layers, operators and memory, and writes its files") {
     const TinyJob job;
     const auto outcome = profiled(
-        job, {"--json", job.file("p.json"), "--trace", job.file("t.json"), "--html", job.file("p.html")});
+        job, {"--json", job.file("p.json"), "--trace", job.file("t.json"), "--html", job.file("p.html"),
+              "--set", "batch.tokens=64", "--set", "data_loader.backend=batching/fixed"});
     INFO(outcome.err);
     REQUIRE(outcome.code == 0);
-    for (const char* text : {"explained:", "linear", "attention", "encoder.0", "memory at the peak", "roofs:"})
+    for (const char* text :
+         {"explained:", "linear", "attention", "encoder.0", "memory at the peak", "roofs:"})
         CHECK_THAT(outcome.out, contains(text));
 
     const auto json = json_of(job.file("p.json"));
@@ -50,6 +52,9 @@ TEST_CASE("a profile tells slots, layers, operators and memory, and writes its f
     CHECK(json["schedule"]["active"] == 2);
     CHECK(json["overhead"]["pairs"] == 2);
     CHECK(json["explained"].get<double>() > 0.0);
+    // Tokens limit the batch, so that no larger one is advised.
+    for (const auto& one : json.at("advice"))
+        CHECK_THAT(one.at("change").get<std::string>(), !contains("batch.size"));
 
     const auto trace = base::parse_object(bytes_of(job.file("t.json")), "t.json");
     CHECK(trace.at("traceEvents").size() > 100);

@@ -12,6 +12,7 @@
 
 #include "core/kernel/base/number_text.h"
 #include "core/kernel/base/printable.h"
+#include "core/kernel/config/trainable.h"
 #include "core/kernel/machine/available_memory.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/workbench/bench/bench_sweep.h"
@@ -111,6 +112,9 @@ FitRun::FitRun(const FitRequest& request)
     : request_(request), host_(machine::this_host(machine::Look::with_devices)), guard_(folder_.path()) {
     const auto asked = asked_memory(request_.memory);
     request_.job.fits_batch = true;
+    if (const auto looked = first_look(request_.job); looked && looked->batch.tokens > 0)
+        throw Failure(config::told_at(*looked, "batch.tokens") +
+                      "it limits a batch already; expected it left out where batch.size is looked for");
     const auto planned = plan_job(request_.job, {.missing = Missing::measure});
     refuse_lengths_of_data(planned->config, request_.lengths);
     const auto there = [&] {

@@ -156,7 +156,7 @@ profile::JobFacts job_facts(const PlannedJob& planned, const profile::Profile& p
     facts.workers = workers(planned);
     if (config.train.recompute != config::Recompute::none)
         facts.recompute = std::string(name(config.train.recompute));
-    facts.batch_size = config.batch.size;
+    if (config.batch.tokens == 0) facts.batch_size = config.batch.size;  // else tokens may be what limits it
     return facts;
 }
 

@@ -61,6 +61,25 @@ TEST_CASE("peaks are operations and bytes over the time that the clock gives") {
     CHECK(std::isnan(peaks.matmul(DType::float16)));
 }
 
+TEST_CASE("one product is measured again by the name that its peak has") {
+    HostInfo host;
+    host.memory_bytes = 16 * 64 * megabyte;
+    Ticks clock(20.0);
+    PeakMeter meter({DType::float32, DType::bfloat16}, cpu, host, clock);
+    const double square = 2.0 * 512 * 512 * 512 / 20e6;
+    REQUIRE(meter.sample_product(DType::float32, "mm of 512 x 512"));
+    CHECK(meter.peaks().matmul(DType::float32) == Approx(square));
+    CHECK(meter.peaks().matmul_of.at(DType::float32) == "mm of 512 x 512");
+    CHECK(std::isnan(meter.peaks().matmul(DType::bfloat16)));
+    REQUIRE(meter.sample_product(DType::bfloat16, "float32 mm of 512 x 512"));
+    CHECK(meter.peaks().matmul(DType::bfloat16) == Approx(square));
+    CHECK(meter.peaks().matmul_of.at(DType::bfloat16) == "float32 mm of 512 x 512");
+    CHECK(meter.sample_product(DType::float32, "tiles of 64 x 256 x 64") ==
+          has_tile_products(DType::float32));
+    for (const char* of : {"", "mm of 500 x 500", "float32 mm of 512 x 512"})
+        CHECK_FALSE(meter.sample_product(DType::float32, of));
+}
+
 TEST_CASE("extra memory is the peak above what was live before, outputs and temporaries alike") {
     machine::install_cpu_allocator(config::Allocator::caching);
     const at::Tensor before = at::empty({10 * megabyte}, at::kByte);

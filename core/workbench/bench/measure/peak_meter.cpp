@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <string>
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
@@ -24,6 +25,7 @@ namespace {
 constexpr std::int64_t megabyte = std::int64_t{1} << 20;
 // One or two milliseconds.
 constexpr std::int64_t tile_repetitions = 100;
+constexpr std::int64_t smallest_square = 512, largest_square = 16384;
 
 // In equal parts, one a thread: each streams through one stretch of memory.
 void for_each_part(std::int64_t bytes,
@@ -58,6 +60,20 @@ std::uint64_t read_parts(const void* from, std::int64_t bytes) {
     return total;
 }
 
+std::string square_text(std::int64_t n) { return "mm of " + std::to_string(n) + " x " + std::to_string(n); }
+
+std::string tiles_text() {
+    return "tiles of " + std::to_string(tile_rows) + " x " + std::to_string(tile_columns) + " x " +
+           std::to_string(tile_depth);
+}
+
+// Numbers of 16 bits can go through float32 everywhere, and do where a CPU has no product of theirs.
+bool may_go_through_float32(DType dtype, c10::Device device) {
+    return device.is_cpu() && (dtype == DType::bfloat16 || dtype == DType::float16);
+}
+
+constexpr const char* through_float32 = "float32 ";
+
 struct Product {
     at::Tensor a, b, c;
     double best_ms = std::numeric_limits<double>::infinity();
@@ -91,6 +107,13 @@ public:
     void sample_products() {
         const at::NoGradGuard no_grad;
         for (const DType dtype : dtypes_) sample_products(dtype);
+    }
+
+    bool sample_product(DType dtype, const std::string& of) {
+        const at::NoGradGuard no_grad;
+        if (sample_product(dtype, dtype, "", of)) return true;
+        return may_go_through_float32(dtype, device_) &&
+               sample_product(DType::float32, dtype, through_float32, of);
     }
 
     const Peaks& peaks() const { return peaks_; }
@@ -128,37 +151,46 @@ private:
         peaks_.read_gbytes_per_second = std::max(peaks_.read_gbytes_per_second, bytes / read_ms / 1e6);
     }
 
-    // Numbers of 16 bits can go through float32 everywhere, and do where a CPU has no product of theirs.
     void sample_products(DType dtype) {
         sample_products(dtype, dtype, "");
-        const bool narrow = dtype == DType::bfloat16 || dtype == DType::float16;
-        if (device_.is_cpu() && narrow) sample_products(DType::float32, dtype, "float32 ");
+        if (may_go_through_float32(dtype, device_)) sample_products(DType::float32, dtype, through_float32);
+    }
+
+    bool sample_product(DType dtype, DType peak, const std::string& as, const std::string& of) {
+        if (of == as + tiles_text() && device_.is_cpu() && has_tile_products(dtype)) {
+            sample_tiles(dtype, peak, as);
+            return true;
+        }
+        for (std::int64_t n = smallest_square; n <= largest_square; n *= 2) {
+            if (of != as + square_text(n)) continue;
+            Product product = make(dtype, n);
+            time(product);
+            take(peak, product.gflops(), of);
+            return true;
+        }
+        return false;
     }
 
     // Square products from 512 up, doubling while the largest takes less than 10 ms. Looked at anew in every
     // sample: a disturbed one does not end it. `peak`: what they are the peak of.
     void sample_products(DType dtype, DType peak, const std::string& as) {
         auto& products = products_[dtype];
-        if (products.empty()) products.push_back(make(dtype, 512));
+        if (products.empty()) products.push_back(make(dtype, smallest_square));
         for (Product& product : products) time(product);
-        while (products.back().best_ms < 10.0 && products.back().size() < 16384) {
+        while (products.back().best_ms < 10.0 && products.back().size() < largest_square) {
             products.push_back(make(dtype, 2 * products.back().size()));
             time(products.back());
         }
         if (products.size() > 2) products.erase(products.begin(), products.end() - 2);
-        for (const Product& product : products) {
-            const std::string size = std::to_string(product.size());
-            take(peak, product.gflops(), as + "mm of " + size + " x " + size);
-        }
+        for (const Product& product : products)
+            take(peak, product.gflops(), as + square_text(product.size()));
         if (device_.is_cpu() && has_tile_products(dtype)) sample_tiles(dtype, peak, as);
     }
 
     void sample_tiles(DType dtype, DType peak, const std::string& as) {
         double operations = 0.0;
         const double ms = best_of(6, [&] { operations = multiply_tiles(dtype, tile_repetitions); });
-        take(peak, operations / ms / 1e6,
-             as + "tiles of " + std::to_string(tile_rows) + " x " + std::to_string(tile_columns) + " x " +
-                 std::to_string(tile_depth));
+        take(peak, operations / ms / 1e6, as + tiles_text());
     }
 
     void take(DType dtype, double gflops, const std::string& of) {
@@ -196,6 +228,9 @@ PeakMeter::PeakMeter(std::vector<DType> dtypes, c10::Device device, const HostIn
 PeakMeter::~PeakMeter() = default;
 void PeakMeter::sample() { state_->sample(); }
 void PeakMeter::sample_products() { state_->sample_products(); }
+bool PeakMeter::sample_product(DType dtype, const std::string& of) {
+    return state_->sample_product(dtype, of);
+}
 const Peaks& PeakMeter::peaks() const { return state_->peaks(); }
 
 }  // namespace switchyard::bench

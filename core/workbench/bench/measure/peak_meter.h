@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <c10/core/Device.h>
@@ -29,6 +30,9 @@ public:
     void sample();
     // Of matrix products alone, which takes some hundredths.
     void sample_products();
+    // Of that product alone, named as Peaks::matmul_of names what reached a peak of that dtype. False: there
+    // is none of that name, and nothing was measured.
+    bool sample_product(DType dtype, const std::string& of);
     const Peaks& peaks() const;
 
 private:

@@ -1,6 +1,10 @@
 // What the commands say of a job: summary.json of `train`, the verdicts of `check`, the labels of `predict`,
 // the totals of `model`.
 // To add a planted fault: a line in the table of "a job that cannot learn".
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+
 #include "json_schema.h"
 #include "tiny_job.h"
 
@@ -39,6 +43,16 @@ Words labels_of(const json& predictions) {
     Words labels;
     for (const auto& row : predictions["predictions"]) labels.push_back(row["label"]);
     return labels;
+}
+
+std::vector<fs::path> kept_peaks() {
+    std::vector<fs::path> files;
+    const auto measured = fs::path(std::getenv("XDG_CACHE_HOME")) / "switchyard/measured";
+    std::error_code ignored;
+    for (const auto& entry : fs::recursive_directory_iterator(measured, ignored)) {
+        if (entry.path().filename() == "matmul-float32.peak") files.push_back(entry.path());
+    }
+    return files;
 }
 
 constexpr int batch = 4, group = 3, steps = 8;
@@ -149,6 +163,36 @@ TEST_CASE("lines and summary tell the same operations over the measured peak") {
     // Six operations a token for each weight of the layers, at least.
     const double operations = seconds_of_peak * summary["matmul_peak"]["flops_per_second"].get<double>();
     CHECK(operations > summary["tokens_per_second"].get<double>() * trained * 6 * 1000);
+}
+
+TEST_CASE("a peak that is kept holds for a day, or until what reached it gets faster") {
+    const TinyJob job;
+    for (const auto& file : kept_peaks()) fs::remove(file);
+    const auto peak_of = [&](const std::string& name) {
+        job.trained(name, {"train.steps=1"});
+        return summary_of(job, name)["matmul_peak"]["flops_per_second"].get<double>();
+    };
+    const double measured = peak_of("first");
+    CHECK(measured > 1e6);
+    const auto files = kept_peaks();
+    REQUIRE(files.size() == 1);
+    const auto keep = [&](double rate, int hours) {
+        std::ofstream(files[0]) << nlohmann::json{{"flops_per_second", rate}, {"of", "mm of 512 x 512"}};
+        const auto written = fs::file_time_type::clock::now() - std::chrono::hours(hours);
+        fs::last_write_time(files[0], written);
+        return fs::last_write_time(files[0]);
+    };
+    // Only a measurement of all products changes the file or its time.
+    const auto recent = keep(1e18, 2);
+    CHECK(peak_of("recent") == 1e18);
+    CHECK(fs::last_write_time(files[0]) == recent);
+    const auto old = keep(1e18, 48);
+    CHECK(peak_of("old") == 1e18);
+    CHECK(fs::last_write_time(files[0]) > old + std::chrono::hours(24));
+    keep(1.0, 2);
+    const double raised = peak_of("low");
+    CHECK(raised > 1e6);
+    CHECK(nlohmann::json::parse(bytes_of(files[0].string()))["flops_per_second"] == raised);
 }
 
 TEST_CASE("the summary of a run that was done already fits the schema") {

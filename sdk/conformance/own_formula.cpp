@@ -193,10 +193,11 @@ void check_along(const F& of_rows, const at::Tensor& x_RC, const at::Tensor& slo
     }
 }
 
-// The losses of these rows, all of which count, and what autograd needs to go on from them.
+// The losses of these rows, all of which count, and what autograd needs to go on from them. `checked`: the
+// slope of many classes was found right, which is looked at once.
 at::Tensor losses_of_rows(const ComponentUnderTest& component, const LossRequest& request, Loss& own,
                           const LossParams& params, const at::Tensor& logits_RC, const at::Tensor& targets,
-                          double error) {
+                          double error, bool& checked) {
     if (logits_RC.size(0) == 0) return logits_RC.sum(1);
     const at::Tensor order = shuffled(logits_RC.size(0));
     const at::Tensor theirs = targets.index_select(0, order);
@@ -215,7 +216,8 @@ at::Tensor losses_of_rows(const ComponentUnderTest& component, const LossRequest
     if (x_RC.size(1) > most_columns) {
         slope_RC = slope_by_itself(component, request, params, x_RC.index_select(0, order), theirs)
                        .index_select(0, inverse(order));
-        check_along(of_rows, x_RC, slope_RC);
+        if (!checked) check_along(of_rows, x_RC, slope_RC);
+        checked = true;
     } else {
         for (std::int64_t column = 0; column < x_RC.size(1); ++column) {
             at::Tensor direction = at::zeros_like(x_RC);
@@ -244,7 +246,10 @@ std::function<Tensors(const Tensors&)> own_loss(const ComponentUnderTest& compon
     alone.may_overwrite_logits = false;
     auto own = std::make_shared<Own<Loss>>(component, plain, false);
     if (of_values) check_row_without_targets(**own, alone, request.classes.min);
-    return [own, component, plain, params, alone, of_values](const Tensors& inputs) {
+    // A case's oracle is asked first and at the case's own values; all further runs, of inputs that are
+    // scaled or moved for the size of errors, ask the same function.
+    const auto checked = std::make_shared<bool>(false);
+    return [own, component, plain, params, alone, of_values, checked](const Tensors& inputs) {
         const at::Tensor& targets = inputs[3];
         at::Tensor x = inputs[0], wanted = targets, rows;
         std::int64_t count = 0;
@@ -263,9 +268,9 @@ std::function<Tensors(const Tensors&)> own_loss(const ComponentUnderTest& compon
         }
         const auto type = reference::wide_type(inputs[0].scalar_type());
         const double error = error_of(type);
-        const at::Tensor loss_R =
-            losses_of_rows(component, plain, **own, alone, moved(in_float64(x), error, 1), wanted, error)
-                .to(type);
+        const at::Tensor loss_R = losses_of_rows(component, plain, **own, alone,
+                                                 moved(in_float64(x), error, 1), wanted, error, *checked)
+                                      .to(type);
         at::Tensor loss;
         if (params.reduction == Reduction::none) {
             loss = loss_R.new_zeros({inputs[0].size(0)}).index_copy(0, rows, loss_R);

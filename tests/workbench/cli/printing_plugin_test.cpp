@@ -1,6 +1,7 @@
 // A plugin that prints to the standard output wherever it is called (tests/support/plugins/bad/prints.h):
 // what commands print is theirs alone. To add a command: a test case that runs it with `printing()`.
 #include "run_switchyard.h"
+#include "tiny_job.h"
 
 #include <filesystem>
 
@@ -76,4 +77,15 @@ TEST_CASE("JSON is whole where components are made and run, too") {
     REQUIRE(outcome.code == 0);
     CHECK_FALSE(nlohmann::json::parse(outcome.out, nullptr, false).is_discarded());
     check_told(outcome.err, {"load", "init", "create", "forward", "destroy"});
+}
+
+TEST_CASE("a comparison opens no plugin that none of its arms needs") {
+    const TinyJob job;
+    auto options = printing();
+    options.environment.erase("SWITCHYARD_CACHE");
+    const auto outcome = run(
+        {"compare", job.file("job.toml"), "--vary", "attention.backend=naive,torch", "--dry-run"}, options);
+    INFO(end_of(outcome.err));
+    REQUIRE(outcome.code == 0);
+    CHECK(outcome.err.find("load, by") == std::string::npos);
 }

@@ -68,8 +68,14 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
         set_threads(job.config.runtime.threads);
         if (purpose == Purpose::as_configured)
             job.config.distributed.part = {0, job.config.mesh.tensor};  // what each rank runs
-        const auto plan = model::make_plan(
-            job.config, registry, host, auto_choice(job.config, registry, host, Missing::measure, measured));
+        auto choice = auto_choice(job.config, registry, host, Missing::measure, measured);
+        // As of a job (planned_job.cpp): who is not asked for is asked only where something is wrong.
+        choice.explain = false;
+        auto plan = model::make_plan(job.config, registry, host, choice);
+        if (!plan.ok()) {
+            choice.explain = true;
+            plan = model::make_plan(job.config, registry, host, choice);
+        }
         for (const auto& row : plan.rows)
             if (row.measured) resolver::take_up(measured, *row.measured);
         job.config.distributed.part = {};

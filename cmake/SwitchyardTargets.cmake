@@ -9,8 +9,10 @@
 #   switchyard_loaded_library(switchyard_parquet SOURCES arrow_table.cpp DEPS ... RUN_PATH folder)
 #       A shared library that a program loads only when it needs it, in lib/switchyard/; installed. It finds what it
 #       links in this folder alone.
-#   switchyard_test(resolver SOURCES choose_test.cpp DEPS switchyard_resolver [LABELS slow] [TIMEOUT 300] [COST 60])
-#       In tests/: one Catch2 program, one entry for ctest. tests/README.md has the rest.
+#   switchyard_test(resolver SOURCES choose_test.cpp DEPS switchyard_resolver [LABELS slow] [TIMEOUT 300] [COST 60]
+#                   [PLAIN_MALLOC])
+#       In tests/: one Catch2 program, one entry for ctest. tests/README.md has the rest. PLAIN_MALLOC: it looks at memory
+#       that malloc has, and is not given large pages.
 #   switchyard_test_library(switchyard_test_program SOURCES ... DEPS ...) for what several test programs share.
 #   switchyard_script_test(install SCRIPT run.sh) for a test that is no C++ program.
 #   switchyard_add_plugin(naive MANIFEST plugin.toml SOURCES attention.cpp ...)
@@ -114,7 +116,7 @@ endfunction()
 
 # What every test finds in its environment: see tests/README.md. Of several at a time, those of the largest COST begin:
 # a long one that is left to the end leaves processors without work.
-function(switchyard_test_environment name timeout labels cost)
+function(switchyard_test_environment name timeout labels cost plain_malloc)
   if(NOT timeout)
     set(timeout 1800)
   endif()
@@ -128,13 +130,19 @@ function(switchyard_test_environment name timeout labels cost)
   file(MAKE_DIRECTORY "${private}/cache" "${private}/tmp" "${private}/home" "${PROJECT_BINARY_DIR}/tests/records")
   # Crashes and memory that is not there end as they do without a sanitizer: tests look for the signal and the message.
   set(plain_ends "allocator_may_return_null=1:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0")
+  # Each start of a program with LibTorch takes 16,000 pages, 3,300 if malloc asks for large ones. A sanitizer brings its
+  # own malloc, and elsewhere a large page may have 512 MB.
+  set(malloc "")
+  if(NOT plain_malloc AND NOT SWITCHYARD_SANITIZE AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    set(malloc "GLIBC_TUNABLES=glibc.malloc.hugetlb=1;")
+  endif()
   # Undefined behaviour ends a program, which g++ otherwise lets go on after a message, and its test pass.
   set_tests_properties(${name} PROPERTIES
     TIMEOUT "${timeout}"
     LABELS "${labels}"
     COST "${cost}"
     WORKING_DIRECTORY "${private}/tmp"
-    ENVIRONMENT "SWITCHYARD_PLUGIN_PATH=${PROJECT_BINARY_DIR}/${SWITCHYARD_PLUGIN_DIR};\
+    ENVIRONMENT "${malloc}SWITCHYARD_PLUGIN_PATH=${PROJECT_BINARY_DIR}/${SWITCHYARD_PLUGIN_DIR};\
 SWITCHYARD_PROBE_TIMEOUT_MS=300000;OMP_NUM_THREADS=1;GOMP_SPINCOUNT=1000;SWITCHYARD_SPIN=short;\
 HOME=${private}/home;XDG_CONFIG_HOME=${private}/home/.config;\
 XDG_CACHE_HOME=${private}/cache;TMPDIR=${private}/tmp;\
@@ -146,7 +154,7 @@ ${plain_ends}")
 endfunction()
 
 function(switchyard_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;COST" "SOURCES;DEPS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PLAIN_MALLOC" "TIMEOUT;COST" "SOURCES;DEPS;LABELS")
   set(target "switchyard_test_${name}")
   add_executable(${target} EXCLUDE_FROM_ALL ${arg_SOURCES})
   set_target_properties(${target} PROPERTIES
@@ -156,7 +164,7 @@ function(switchyard_test name)
   target_compile_options(${target} PRIVATE -O0)  # what takes time in a test is compiled elsewhere
   add_dependencies(switchyard_tests ${target})
   add_test(NAME ${name} COMMAND ${target})
-  switchyard_test_environment(${name} "${arg_TIMEOUT}" "${arg_LABELS}" "${arg_COST}")
+  switchyard_test_environment(${name} "${arg_TIMEOUT}" "${arg_LABELS}" "${arg_COST}" "${arg_PLAIN_MALLOC}")
 endfunction()
 
 # What several test programs share: a library with the headers beside its sources.
@@ -171,5 +179,5 @@ function(switchyard_script_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SCRIPT;TIMEOUT;COST" "ARGUMENTS;LABELS")
   add_test(NAME ${name} COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT}" ${arg_ARGUMENTS})
   add_custom_target(switchyard_test_${name})  # nothing to build for it: so that `./dev test NAME` takes its name
-  switchyard_test_environment(${name} "${arg_TIMEOUT}" "${arg_LABELS}" "${arg_COST}")
+  switchyard_test_environment(${name} "${arg_TIMEOUT}" "${arg_LABELS}" "${arg_COST}" FALSE)
 endfunction()

@@ -8,6 +8,11 @@ prefix=$TMPDIR/prefix
 example=$TMPDIR/example
 rm -rf "$prefix" "$example" "$TMPDIR/adafactor_run"  # of a run before
 unset SWITCHYARD_DEPS SWITCHYARD_PLUGIN_PATH CMAKE_PREFIX_PATH
+# What was compiled from the same text is taken from the cache of the build. How large that may be is written where this HOME
+# does not lead: nothing is cleaned up from here.
+if (($# > 4)); then
+    export CMAKE_C_COMPILER_LAUNCHER=$4 CMAKE_CXX_COMPILER_LAUNCHER=$4 CCACHE_DIR=${CCACHE_DIR:-$5} CCACHE_MAXSIZE=0
+fi
 
 installs() {
     "$cmake" --install "$SWITCHYARD_TEST_BUILD_DIR" --prefix "$prefix" >"$TMPDIR/install.log" || cat "$TMPDIR/install.log"

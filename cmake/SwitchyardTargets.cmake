@@ -10,9 +10,9 @@
 #       A shared library that a program loads only when it needs it, in lib/switchyard/; installed. It finds what it
 #       links in this folder alone.
 #   switchyard_test(resolver SOURCES choose_test.cpp DEPS switchyard_resolver [LABELS slow] [TIMEOUT 300] [COST 60]
-#                   [PLAIN_MALLOC])
+#                   [PLAIN_MALLOC] [COLD])
 #       In tests/: one Catch2 program, one entry for ctest. tests/README.md has the rest. PLAIN_MALLOC: it looks at memory
-#       that malloc has, and is not given large pages.
+#       that malloc has, and is not given large pages. COLD: it begins with nothing known of the plugins.
 #   switchyard_test_library(switchyard_test_program SOURCES ... DEPS ...) for what several test programs share.
 #   switchyard_script_test(install SCRIPT run.sh) for a test that is no C++ program.
 #   switchyard_add_plugin(naive MANIFEST plugin.toml SOURCES attention.cpp ...)
@@ -154,7 +154,7 @@ ${plain_ends}")
 endfunction()
 
 function(switchyard_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PLAIN_MALLOC" "TIMEOUT;COST" "SOURCES;DEPS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PLAIN_MALLOC;COLD" "TIMEOUT;COST" "SOURCES;DEPS;LABELS")
   set(target "switchyard_test_${name}")
   add_executable(${target} EXCLUDE_FROM_ALL ${arg_SOURCES})
   set_target_properties(${target} PROPERTIES
@@ -165,6 +165,11 @@ function(switchyard_test name)
   add_dependencies(switchyard_tests ${target})
   add_test(NAME ${name} COMMAND ${target})
   switchyard_test_environment(${name} "${arg_TIMEOUT}" "${arg_LABELS}" "${arg_COST}" "${arg_PLAIN_MALLOC}")
+  # What runs the program needs to know what the plugins are: found out once for all, by tests/support/probe_plugins.sh.
+  if(NOT arg_COLD AND "switchyard_test_program" IN_LIST arg_DEPS)
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED probed_plugins)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "SWITCHYARD_TEST_PROBED=${PROJECT_BINARY_DIR}/tests/probed")
+  endif()
 endfunction()
 
 # What several test programs share: a library with the headers beside its sources.

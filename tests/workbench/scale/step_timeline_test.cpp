@@ -67,11 +67,34 @@ TEST_CASE("over many hosts a tree saves messages, and is taken where that makes 
     network.between = {10.0, 20.0};
     network.ranks_per_host = 8;
     // 128 hosts: seven levels, and seven ranks of each host beside the first.
-    CHECK(all_reduce_ms(1e6, 1024, {network, true}) == Approx(2 * (0.1 + 7 * 0.001 + 7 * 0.020)));
+    CHECK(all_reduce_ms(1e6, 1024, {network, true}) == Approx(2 * (1e6 / 80e6 + 7 * 0.001 + 7 * 0.020)));
     CHECK(all_reduce_ms(1e6, 1024, {network, false}) == Approx(2046 * (0.020 + 1e6 / 1024 / 10e6)));
     // Of two hosts and many bytes the ring sends less.
-    CHECK(all_reduce_ms(1e12, 16, {network, true}) == all_reduce_ms(1e12, 16, {network, false}));
+    CHECK(all_reduce_ms(1e12, 16, {network, true}) == Approx(30 * (0.020 + 1e12 / 16 / 80e6)));
     CHECK(all_reduce_ms(1e6, 8, {network, true}) == all_reduce_ms(1e6, 8, {network, false}));
+}
+
+TEST_CASE("NCCL's rings over several hosts go over the adapters of all devices, one for each ring") {
+    Network network;
+    network.within = {450.0, 3.0};
+    network.between = {50.0, 14.0};
+    network.ranks_per_host = 8;
+    const Collectives gloo{network, false}, nccl{network, true};
+    CHECK(gloo.rings(16).gbytes_per_second == 50.0);
+    CHECK(nccl.rings(8).gbytes_per_second == 450.0);
+    CHECK(nccl.rings(16).gbytes_per_second == 400.0);
+    CHECK(nccl.rings(16).latency_us == 14.0);
+    // Six on each of two hosts.
+    CHECK(nccl.rings(12).gbytes_per_second == 300.0);
+    // One message goes over one of them.
+    CHECK(nccl.slowest(16).gbytes_per_second == 50.0);
+    CHECK(all_gather_ms(16e9, 16, nccl) == Approx(15 * (0.014 + 2.5)));
+    // No faster than the links within a host, of which all rings have their part.
+    network.within = {300.0, 3.0};
+    CHECK(Collectives{network, true}.rings(16).gbytes_per_second == 300.0);
+    // What was told of the ring itself (--network) is that of all.
+    network.within = network.between = {20.0, 10.0};
+    CHECK(Collectives{network, true}.rings(16).gbytes_per_second == 20.0);
 }
 
 TEST_CASE("buckets are those of c10d") {

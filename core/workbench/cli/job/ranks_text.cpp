@@ -132,7 +132,7 @@ std::string waits_of(const ScalePlan& plan) {
 
 std::string ranks_text(const ScalePlan& plan) {
     const scale::Collectives collectives{plan.settings.rates.network, plan.settings.trees};
-    const auto& link = collectives.slowest(plan.settings.ranks);
+    const auto link = collectives.rings(plan.settings.ranks);
     std::string text =
         memory_text(plan) + "\n" + stages_text(plan) + steps_text(plan) + "\n" + timeline_text(plan) + "\n";
     text +=

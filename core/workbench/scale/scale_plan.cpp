@@ -86,6 +86,13 @@ Collectives spread(const Network& network, bool trees, std::int64_t apart) {
     return {own, trees};
 }
 
+// Of stages, which lie furthest apart: on one host only where all ranks are.
+Collectives over_stages(const ScaleSettings& settings) {
+    auto own = settings.rates.network;
+    if (settings.ranks > own.ranks_per_host) own.ranks_per_host = 1;
+    return {own, settings.trees};
+}
+
 // What the slowest stage waits for the others, and sends them.
 void add_pipeline(ScalePlan& plan, StepCosts& costs, const config::Config& config) {
     const auto stages = static_cast<std::int64_t>(plan.stages.size());
@@ -109,8 +116,9 @@ void add_pipeline(ScalePlan& plan, StepCosts& costs, const config::Config& confi
     const auto time = simulate_pipeline(each);
     plan.bubble = time.bubble();
     for (std::size_t i = 0; i < plan.stages.size(); ++i) plan.stages[i].waits_ms = time.waits_ms[i];
-    const double shared_ms =
-        traffic.shared_by > 1 ? all_reduce_ms(traffic.shared_bytes, traffic.shared_by, collectives) : 0.0;
+    const double shared_ms = traffic.shared_by > 1 ? all_reduce_ms(traffic.shared_bytes, traffic.shared_by,
+                                                                   over_stages(plan.settings))
+                                                   : 0.0;
     costs.waits_ms += slowest.waits_ms + shared_ms;
     costs.forward_ms += slowest.waits_ms + shared_ms;
     const auto own = config.distributed.stage.index;

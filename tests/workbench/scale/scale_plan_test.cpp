@@ -151,6 +151,19 @@ TEST_CASE("each stage has its layers, and all wait for what passes through them"
     CHECK(piped.messages == 4 + 2 * buckets + 2);
 }
 
+TEST_CASE("the words of the first stage and the last are summed up over what joins their hosts") {
+    const auto piped = job("[train]\ngrad_accumulation_steps = 4\n[distributed]\nmesh = { pipeline = 2 }\n");
+    auto settings = settings_of(4);
+    settings.rates.network.within = {100.0, 1.0};
+    const auto words_ms = [&](std::int64_t ranks_per_host) {
+        settings.rates.network.ranks_per_host = ranks_per_host;
+        const auto plan = plan_scale(piped, settings);
+        return plan.asked().waits_ms - plan.stages[1].waits_ms;
+    };
+    CHECK(words_ms(4) == Approx(2 * (0.001 + 256 * 64 * 4 / 2e8)));
+    CHECK(words_ms(2) == Approx(2 * (0.01 + 256 * 64 * 4 / 2e6)));
+}
+
 TEST_CASE("divided parameters take their part of the memory, and travel layer by layer") {
     const auto whole = plan_scale(job(), settings_of(4));
     const auto full = plan_scale(job("[distributed]\nshard = \"full\"\n"), settings_of(4));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/workbench/model/pipeline_schedule.h"
+#include "core/workbench/scale/step_timeline.h"
 
 namespace switchyard::scale {
 namespace {
@@ -79,7 +80,7 @@ private:
 
 double PipelineTime::bubble() const {
     const double waits = std::accumulate(waits_ms.begin(), waits_ms.end(), 0.0);
-    return all_ms > 0.0 ? waits / (all_ms * static_cast<double>(waits_ms.size())) : 0.0;
+    return all_ms > 0.0 ? share_of_times(waits, all_ms * static_cast<double>(waits_ms.size())) : 0.0;
 }
 
 PipelineTime simulate_pipeline(const PipelineCosts& costs) { return Pipeline(costs).run(); }

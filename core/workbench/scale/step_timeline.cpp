@@ -9,6 +9,15 @@ double StepCosts::all_ms() const {
     return std::accumulate(backward_ms.begin(), backward_ms.end(), forward_ms + optimizer_ms);
 }
 
+double share_of_times(double part_ms, double all_ms) {
+    const double share = std::clamp(part_ms / all_ms, 0.0, 1.0);
+    return share < 1e-9 ? 0.0 : share;
+}
+
+double StepTimeline::hidden_share() const {
+    return communication_ms > 0.0 ? share_of_times(communication_ms - exposed_ms, communication_ms) : 1.0;
+}
+
 StepTimeline simulate_step(const StepCosts& costs, const std::vector<Bucket>& buckets, std::int64_t ranks,
                            const Collectives& collectives, double wire_share) {
     StepTimeline line;

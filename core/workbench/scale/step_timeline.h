@@ -45,8 +45,11 @@ struct StepTimeline {
 
     // What all ranks do in a second, of what they did if each were alone.
     double efficiency = 1.0;
-    double hidden_share() const { return communication_ms > 0.0 ? 1.0 - exposed_ms / communication_ms : 1.0; }
+    double hidden_share() const;
 };
+
+// A share of two times, 0 to 1: what rounding leaves of nothing is nothing.
+double share_of_times(double part_ms, double all_ms);
 
 // `wire_share`: of a gradient's bytes, what travels: 0.5 where it is rounded to half as many.
 StepTimeline simulate_step(const StepCosts& costs, const std::vector<Bucket>& buckets, std::int64_t ranks,

@@ -1,4 +1,5 @@
 // A pipeline's step against the times that its authors count.
+#include <cmath>
 #include <vector>
 
 #include "core/workbench/model/pipeline_schedule.h"
@@ -35,6 +36,13 @@ TEST_CASE("equal stages take as long as all micro-batches and one for each other
             }
         }
     }
+}
+
+TEST_CASE("what rounding leaves of no wait is no bubble") {
+    PipelineTime time{10.0, {-1e-15, 1e-14}};
+    CHECK(time.bubble() == 0.0);
+    time.waits_ms = {-1e-14};
+    CHECK_FALSE(std::signbit(time.bubble()));
 }
 
 TEST_CASE("all wait for the slowest stage, and for what travels") {

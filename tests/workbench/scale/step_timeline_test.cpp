@@ -139,6 +139,18 @@ TEST_CASE("sums go on while backward does, one after the other; what is left lie
     CHECK(half.exposed_ms == Approx(50.0));
 }
 
+TEST_CASE("of a sum that begins where backward ends nothing is hidden, however times are rounded") {
+    StepTimeline line;
+    line.communication_ms = 0.3;
+    line.exposed_ms = 0.1 + 0.2;  // more, by a bit
+    CHECK(line.hidden_share() == 0.0);
+    CHECK_FALSE(std::signbit(line.hidden_share()));
+    line.exposed_ms = 0.3 - 1e-13;
+    CHECK(line.hidden_share() == 0.0);
+    line.exposed_ms = -1e-13;
+    CHECK(line.hidden_share() == 1.0);
+}
+
 TEST_CASE("one rank sums nothing up") {
     const auto costs = even_costs(4, 200.0);
     const auto step = simulate_step(costs, make_buckets({1, 1, 1, 1}, 1, 1), 1, network_of(1.0, 100.0));

@@ -131,6 +131,11 @@ void add_pipeline(ScalePlan& plan, StepCosts& costs, const config::Config& confi
         2.0 * static_cast<double>(others) / static_cast<double>(traffic.shared_by) * traffic.shared_bytes;
 }
 
+// Of a batch that is as large as it may be, as its activations and its operations are counted.
+std::int64_t samples_of(const config::BatchConfig& batch) {
+    return batch.tokens > 0 ? batch.most_tokens() / batch.max_length : batch.size;
+}
+
 std::vector<std::int64_t> numbers_of_ranks(std::int64_t asked) {
     std::vector<std::int64_t> numbers;
     for (std::int64_t ranks = 1; ranks < asked; ranks *= 2) numbers.push_back(ranks);
@@ -165,7 +170,7 @@ ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings)
     const auto values = static_cast<double>(slowest->parameters);
     plan.step_flops = slowest->micro_batch_flops * (1.0 + products_of_backward) *
                       static_cast<double>(config.train.grad_accumulation_steps);
-    plan.samples = config.batch.size * config.train.grad_accumulation_steps;
+    plan.samples = samples_of(config.batch) * config.train.grad_accumulation_steps;
     auto costs = costs_of(config, settings, plan.step_flops, values, parameters);
     const auto accumulated = config.train.grad_accumulation_steps;
     const auto sums = tensor_sums(config, settings.multiplied_in);

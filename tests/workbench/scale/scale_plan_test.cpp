@@ -257,6 +257,14 @@ TEST_CASE("without a measured step its FLOPs and a described host say how long i
     CHECK(plan.steps[0].step_ms == Approx(products_ms + optimizer_ms));
 }
 
+TEST_CASE("a budget of tokens holds as many samples as are that long, not one a token") {
+    auto config = job();
+    config.batch.tokens = config.batch.size = 256;
+    CHECK(plan_scale(config, settings_of(2)).samples == 256 / 32);
+    config.batch.tokens = config.batch.size = 16;
+    CHECK(plan_scale(config, settings_of(2)).samples == 1);
+}
+
 TEST_CASE("what is not known is asked for, with how to tell it") {
     auto settings = settings_of(8);
     settings.rates.network = {};

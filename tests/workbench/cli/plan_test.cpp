@@ -117,6 +117,12 @@ TEST_CASE(
     CHECK_THAT(run({"plan", "configs/demo.toml", "--ranks", "2", "--network", "fast"}).err,
                contains("--network: expected GB/s of one rank") && contains("got 'fast'"));
     CHECK_THAT(run({"plan", "configs/demo.toml", "--network", "2"}).err, contains("add --ranks N"));
+    CHECK_THAT(run({"plan", "configs/demo.toml", "--utilization", "0.9"}).err,
+               contains("--utilization is for a plan of several ranks: add --ranks N"));
+    CHECK_THAT(run({"plan", "configs/demo.toml", "--ranks", "2", "--network", "2", "--step-ms", "10",
+                    "--utilization", "0.9"})
+                   .err,
+               contains("--step-ms tells what it takes: leave one of them out"));
 }
 
 TEST_CASE("a plan says what each stage of a pipeline has, keeps and waits for") {

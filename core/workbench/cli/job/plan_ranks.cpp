@@ -52,9 +52,9 @@ void add_ranks_options(CLI::App& command, RanksOptions& options) {
         ->type_name("MS")
         ->check(number(1e-6, 1e9));
     add_number(command, "--utilization", options.utilization,
-               "with --ranks: of the products that the machine makes at its best, what a step reaches",
-               "SHARE", number(1e-3, 1.0))
-        ->capture_default_str();
+               "with --ranks: of the products that the machine makes at its best, what a step reaches; "
+               "default: 0.4",
+               "SHARE", number(1e-3, 1.0));
     command
         .add_option("--network", options.network,
                     "with --ranks: GB/s of one rank each way, and microseconds of a message; default: as the "
@@ -63,8 +63,13 @@ void add_ranks_options(CLI::App& command, RanksOptions& options) {
 }
 
 void check_ranks_options(const RanksOptions& options) {
+    if (options.step_ms && options.utilization)
+        throw Failure(
+            "--utilization is for a step that is worked out, and --step-ms tells what it takes: leave one of "
+            "them out");
     if (options.asked()) return;
     if (options.step_ms) throw Failure("--step-ms is for a plan of several ranks: add --ranks N");
+    if (options.utilization) throw Failure("--utilization is for a plan of several ranks: add --ranks N");
     if (!options.network.empty()) throw Failure("--network is for a plan of several ranks: add --ranks N");
 }
 
@@ -74,7 +79,7 @@ scale::ScalePlan plan_ranks(const RanksOptions& options, const config::Config& c
     scale::ScaleSettings settings;
     settings.ranks = options.ranks;
     settings.step_ms = options.step_ms;
-    settings.utilization = options.utilization;
+    if (options.utilization) settings.utilization = *options.utilization;
     settings.rates = rates;
     settings.of_rates = host.name;
     if (!options.network.empty()) {

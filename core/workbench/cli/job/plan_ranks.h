@@ -16,7 +16,7 @@ namespace switchyard::cli {
 struct RanksOptions {
     std::int64_t ranks = 0;  // 0: nothing is asked
     std::optional<double> step_ms;
-    double utilization = 0.4;
+    std::optional<double> utilization;
     std::string network;  // "12.5,20"
 
     bool asked() const { return ranks > 0; }

@@ -117,6 +117,10 @@ TEST_CASE(
     CHECK_THAT(run({"plan", "configs/demo.toml", "--ranks", "2", "--network", "fast"}).err,
                contains("--network: expected GB/s of one rank") && contains("got 'fast'"));
     CHECK_THAT(run({"plan", "configs/demo.toml", "--network", "2"}).err, contains("add --ranks N"));
+    const auto on_cpus = run({"plan", "configs/auto-gpt.toml", "--ranks", "8", "--host", "h100"});
+    CHECK(on_cpus.code == 2);
+    CHECK_THAT(on_cpus.err, contains("[speed] and [network] of h100 are of its cuda devices") &&
+                                contains("--set run.device=cuda"));
     CHECK_THAT(run({"plan", "configs/demo.toml", "--utilization", "0.9"}).err,
                contains("--utilization is for a plan of several ranks: add --ranks N"));
     CHECK_THAT(run({"plan", "configs/demo.toml", "--ranks", "2", "--network", "2", "--step-ms", "10",

@@ -39,6 +39,17 @@ DType multiplied_in(const resolver::Plan& plan) {
     return DType::float32;
 }
 
+// What a description tells of its devices is not so of a job that has none of them.
+machine::MachineRates rates_for(const RanksOptions& options, Device device, const HostInfo& host,
+                                const machine::MachineRates& described) {
+    if (!host.described || host.devices.empty() || host.first(device) != nullptr) return described;
+    if (options.step_ms && !options.network.empty()) return {};
+    const std::string theirs(name(host.devices.front().device));
+    throw Failure("error: run.device: [speed] and [network] of " + host.name + " are of its " + theirs +
+                  " devices, and the job runs on the " + std::string(name(device)) + "; expected " + theirs +
+                  " (--set run.device=" + theirs + "), or what you measured (--step-ms with --network)");
+}
+
 }  // namespace
 
 void add_ranks_options(CLI::App& command, RanksOptions& options) {
@@ -75,7 +86,8 @@ void check_ranks_options(const RanksOptions& options) {
 
 scale::ScalePlan plan_ranks(const RanksOptions& options, const config::Config& config,
                             const resolver::Plan& plan, const HostInfo& host,
-                            const machine::MachineRates& rates) {
+                            const machine::MachineRates& described) {
+    const auto rates = rates_for(options, config.run.device, host, described);
     scale::ScaleSettings settings;
     settings.ranks = options.ranks;
     settings.step_ms = options.step_ms;

@@ -28,6 +28,6 @@ void add_ranks_options(CLI::App& command, RanksOptions& options);
 void check_ranks_options(const RanksOptions& options);
 scale::ScalePlan plan_ranks(const RanksOptions& options, const config::Config& config,
                             const resolver::Plan& plan, const HostInfo& host,
-                            const machine::MachineRates& rates);
+                            const machine::MachineRates& described);
 
 }  // namespace switchyard::cli

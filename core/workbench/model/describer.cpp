@@ -7,6 +7,7 @@
 #include "core/kernel/base/joined.h"
 #include "core/kernel/resolver/request_fields.h"
 #include "core/workbench/model/low_rank.h"
+#include "core/workbench/model/window_pairs.h"
 
 namespace switchyard::model {
 namespace {
@@ -112,9 +113,12 @@ void Describer::add_costs(std::int64_t values) {
     parts_.back().part.activation_bytes += values * value_bytes_;
 }
 
-void Describer::add_attention(Unit, std::int64_t width, std::int64_t) {
-    if (!parts_.back().runs) return;
-    parts_.back().part.forward_flops += 2.0 * product_flops(tokens(), width, config().batch.max_length);
+void Describer::add_attention(Unit, std::int64_t width, std::int64_t window) {
+    auto& here = parts_.back();
+    if (!here.runs || !here.first) return;
+    const auto length = config().batch.max_length;
+    here.part.forward_flops += 2.0 * product_flops(tokens(), width, length) *
+                               share_in_window(config().model, here.first->stack, window, length);
 }
 
 void Describer::note_linear(const LinearPlace& place, std::int64_t in, std::int64_t out) {

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "core/workbench/model/builder.h"
+#include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/model.h"
+#include "core/workbench/model/window_pairs.h"
 
 namespace switchyard::model {
 namespace {
@@ -28,19 +30,21 @@ public:
     }
     at::Tensor constant(const std::function<at::Tensor()>&) override { return {}; }
 
-    void begin_part(const std::string&, const config::LayerId* layer, std::optional<Unit> rows) override {
+    void begin_part(const std::string& name, const config::LayerId* layer,
+                    std::optional<Unit> rows) override {
         rows_ = rows ? *rows : layer != nullptr ? side_of(layer->stack) : Unit::source;
         input_needs_gradient_ = any_trained();
+        part_ = name;
+        stack_ = layer != nullptr ? layer->stack : config::Stack::decoder;
     }
 
     void add_attention(Unit pairs, std::int64_t width, std::int64_t window) override {
-        if (window > 0 && window < config().batch.max_length) known_ = false;
         const double forward = 4.0 * static_cast<double>(width);
-        costs_[pairs] += forward * (any_trained() ? 3.0 : 1.0);
+        const auto share = share_in_window(config().model, stack_, window, config().batch.max_length);
+        products_.push_back({values_, part_, pairs, forward, any_trained() ? 2.0 * forward : 0.0, share});
     }
 
-    bool known() const { return known_; }
-    const Work& costs() const { return costs_; }
+    const std::vector<StepProduct>& products() const { return products_; }
 
 private:
     runtime::Operation operation(const SlotPlace&, Phase, const MakeRequest&) override { return {}; }
@@ -55,8 +59,11 @@ private:
                                     : tied                  ? any_trained()
                                                             : first_trained_ < number;
         const bool weight_gradient = trained_(tied ? "embeddings.word" : weight);
-        const double products = 1.0 + (input_gradient ? 1.0 : 0.0) + (weight_gradient ? 1.0 : 0.0);
-        costs_[place.of_memory ? Unit::source : rows_] += products * product_flops(1, in, out);
+        const double gradients = (input_gradient ? 1.0 : 0.0) + (weight_gradient ? 1.0 : 0.0);
+        const double forward = product_flops(1, in, out);
+        products_.push_back(
+            {weight, part_, place.of_memory ? Unit::source : rows_, forward, gradients * forward});
+        if (place.role == LinearRole::key_value && !is_low_rank(weight)) values_ = weight;
     }
 
     // Those that stand beside each other, of which an earlier one does not come before the others.
@@ -73,9 +80,10 @@ private:
     std::vector<std::string> names_;  // of parameters, in the order of the forward
     std::size_t first_trained_ = none;
     bool input_needs_gradient_ = false;  // of the part: something before it is trained
-    bool known_ = true;
     Unit rows_ = Unit::source;
-    Work costs_;
+    std::string part_, values_;  // values_: the weight that the next attention's values are made with
+    config::Stack stack_ = config::Stack::decoder;
+    std::vector<StepProduct> products_;
 };
 
 // Real tokens of each sequence.
@@ -106,10 +114,33 @@ double sum_of_products(const std::vector<double>& one, const std::vector<double>
 
 std::optional<Work> step_flops(const config::Config& config,
                                const std::function<bool(const std::string&)>& trained) {
+    Work costs;
+    for (const auto& product : step_products(config, trained)) {
+        if (product.share < 1.0) return std::nullopt;
+        costs[product.unit] += product.forward + product.backward;
+    }
+    return costs;
+}
+
+std::vector<StepProduct> step_products(const config::Config& config,
+                                       const std::function<bool(const std::string&)>& trained) {
     FlopsCounter counter(config, trained);
     make_model(counter);
-    if (!counter.known()) return std::nullopt;
-    return counter.costs();
+    return counter.products();
+}
+
+double largest_amount(const config::BatchConfig& batch, const StepProduct& product) {
+    const auto tokens = static_cast<double>(batch.most_tokens());
+    switch (product.unit) {
+        case Unit::sequences:
+            return static_cast<double>(batch.size);
+        case Unit::source_pairs:
+        case Unit::target_pairs:
+        case Unit::cross_pairs:
+            return tokens * static_cast<double>(batch.max_length) * product.share;
+        default:
+            return tokens;
+    }
 }
 
 Work work_of(const Batch& batch, std::int64_t ignore_index) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <switchyard/interfaces/batch.h>
 #include "core/kernel/config/config.h"
@@ -20,8 +21,26 @@
 
 namespace switchyard::model {
 
-// The operations of one unit each. `trained`: whether the parameter of that name is. Not known, nullopt,
-// where a window leaves out most pairs.
+// A linear layer's product, or the two of an attention: operations of one unit each.
+struct StepProduct {
+    // Of its weight, "encoder.0.attention.q.weight"; of attention, that which makes its values; of a head
+    // whose weight is the embeddings', as if it had one.
+    std::string weight;
+    std::string part;  // of the table that `switchyard model` prints: "attention", "feed-forward"
+    Unit unit = Unit::source;
+    double forward = 0.0, backward = 0.0;
+    double share = 1.0;  // of the pairs, that which a window leaves (window_pairs.h)
+};
+
+// In the order of forward, of all layers. `trained`: whether the parameter of that name is.
+std::vector<StepProduct> step_products(const config::Config& config,
+                                       const std::function<bool(const std::string&)>& trained);
+
+// Units that it has in the largest batch, as Describer counts them (describer.h).
+double largest_amount(const config::BatchConfig& batch, const StepProduct& product);
+
+// The operations of one unit each. Not known, nullopt, where a window leaves out pairs: of how many depends on
+// how long sequences are.
 std::optional<Work> step_flops(const config::Config& config,
                                const std::function<bool(const std::string&)>& trained);
 

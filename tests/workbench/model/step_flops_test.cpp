@@ -2,6 +2,7 @@
 // attention 12 for each layer, token, width and length (Chowdhery et al. 2022, PaLM, appendix B).
 #include "core/workbench/model/step_flops.h"
 #include "core/kernel/config/load.h"
+#include "core/workbench/model/outline.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
@@ -11,6 +12,7 @@
 
 using namespace switchyard;
 using model::Unit;
+using test::Approx;
 
 namespace {
 
@@ -134,6 +136,31 @@ TEST_CASE("adapters of low rank cost their own products") {
 TEST_CASE("operations are not known where a window leaves pairs out") {
     CHECK_FALSE(model::step_flops(configured({"model.type=gpt", "model.window=4"}), all_trained));
     CHECK(model::step_flops(configured({"model.type=gpt", "model.window=16"}), all_trained));
+}
+
+TEST_CASE("of the largest batch the pairs within a window count, and a description says as much") {
+    const auto attention_of = [](const config::Config& config) {
+        double forward = 0.0, all = 0.0, described = 0.0;
+        for (const auto& product : model::step_products(config, all_trained)) {
+            const double one = product.forward * model::largest_amount(config.batch, product);
+            all += one;
+            if (product.unit == Unit::source_pairs) forward += one;
+        }
+        for (const auto& part : model::describe(config)) described += part.forward_flops;
+        CHECK(described == Approx(all));
+        return forward;
+    };
+    const double tokens = 8 * 16, of_pair = 4 * layers * width;
+    const auto sized = [](std::vector<std::string> more) {
+        more.emplace_back("batch.size=8");
+        return configured(more);
+    };
+    CHECK(attention_of(sized({"model.type=gpt"})) == Approx(of_pair * tokens * 16));
+    CHECK(attention_of(sized({"model.type=gpt", "model.window=16"})) == Approx(of_pair * tokens * 16));
+    CHECK(attention_of(sized({"model.type=gpt", "model.window=4"})) == Approx(of_pair * tokens * 4));
+    // Each sees itself and three on both sides, those at the ends fewer.
+    const std::vector<std::string> bert{"model.type=bert", "task.kind=masked_lm", "model.window=4"};
+    CHECK(attention_of(sized(bert)) == Approx(of_pair * 8 * (16 * 7 - 2 * (1 + 2 + 3))));
 }
 
 TEST_CASE("padding is no work, and packed texts do not attend to each other") {

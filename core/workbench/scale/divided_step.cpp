@@ -7,17 +7,18 @@
 namespace switchyard::scale {
 namespace {
 
-constexpr double forward_share = 1.0 / 3.0;  // of a step's products
-
 class Step {
 public:
     Step(const DividedCosts& costs, std::int64_t ranks, const Collectives& collectives, double wire_share)
         : costs_(costs), ranks_(ranks), collectives_(collectives), wire_share_(wire_share) {
-        const double flops =
-            std::accumulate(costs.units.begin(), costs.units.end(), 0.0,
-                            [](double sum, const DividedUnit& unit) { return sum + unit.flops; });
+        Flops all;
+        for (const auto& unit : costs.units) all += unit.flops;
         const double micro = costs.products_ms / static_cast<double>(costs.accumulated);
-        for (const auto& unit : costs.units) forward_.push_back(forward_share * micro * share(unit, flops));
+        const double ms = all.all() > 0.0 ? micro / all.all() : 0.0;  // of an operation
+        for (const auto& unit : costs.units) {
+            forward_.push_back(ms * unit.flops.forward);
+            backward_.push_back(ms * unit.flops.backward);
+        }
     }
 
     StepTimeline simulate() {
@@ -32,24 +33,19 @@ public:
         }
         line_.backward_end_ms = now_;
         sum(layers);
-        line_.exposed_ms = summed_ - line_.backward_end_ms;
-        line_.step_ms = summed_ + costs_.optimizer_ms / static_cast<double>(ranks_);
+        line_.exposed_ms = std::max(0.0, summed_ - line_.backward_end_ms);
+        line_.step_ms =
+            line_.backward_end_ms + line_.exposed_ms + costs_.optimizer_ms / static_cast<double>(ranks_);
         line_.waits_ms = costs_.waits_ms;
         line_.efficiency = (costs_.products_ms + costs_.optimizer_ms - costs_.waits_ms) / line_.step_ms;
         return line_;
     }
 
 private:
-    static double share(const DividedUnit& unit, double flops) {
-        return flops > 0.0 ? unit.flops / flops : 0.0;
-    }
-
-    double bytes(std::size_t unit) const {
-        return static_cast<double>(costs_.units[unit].values * costs_.value_bytes);
-    }
+    double bytes(std::int64_t values) const { return static_cast<double>(values * costs_.value_bytes); }
     // When it is there that is asked for now.
     double gathered(std::size_t unit) {
-        link_ = std::max(link_, now_) + all_gather_ms(bytes(unit), ranks_, collectives_);
+        link_ = std::max(link_, now_) + all_gather_ms(bytes(costs_.units[unit].values), ranks_, collectives_);
         return link_;
     }
     void wait(double arrival) {
@@ -67,24 +63,26 @@ private:
     }
     // The last layer is still there, and the sum of one is on its way at most.
     void backward(std::size_t layers) {
-        now_ += 2.0 * forward_[layers];
+        now_ += backward_[layers];
         double arrival = now_;
         for (std::size_t i = layers; i-- > 0;) {
             wait(arrival);
             if (i > 0) arrival = gathered(i - 1);
-            now_ += 2.0 * forward_[i];
+            now_ += backward_[i];
             now_ = std::max(now_, summed_);
             sum(i);
         }
     }
-    // As long as a gather: each half of a ring's sum.
+    // As long as a gather: each half of a ring's sum. Of a unit that is frozen there is none.
     void sum(std::size_t unit) {
+        const double size = bytes(costs_.units[unit].trained);
+        if (size == 0.0) return;
         BucketTimes times;
-        times.bucket.bytes = static_cast<std::int64_t>(bytes(unit));
+        times.bucket.bytes = static_cast<std::int64_t>(size);
         times.bucket.parameters = costs_.units[unit].parameters;
         times.full_ms = now_;
         times.begin_ms = std::max(link_, now_);
-        const double lasts = all_gather_ms(bytes(unit) * wire_share_, ranks_, collectives_);
+        const double lasts = all_gather_ms(size * wire_share_, ranks_, collectives_);
         summed_ = link_ = times.end_ms = times.begin_ms + lasts;
         line_.communication_ms += lasts;
         line_.buckets.push_back(times);
@@ -94,7 +92,7 @@ private:
     std::int64_t ranks_;
     const Collectives& collectives_;
     double wire_share_;
-    std::vector<double> forward_;  // of each unit
+    std::vector<double> forward_, backward_;  // of each unit
     StepTimeline line_;
     double now_ = 0.0, link_ = 0.0, summed_ = 0.0;
 };
@@ -108,7 +106,7 @@ std::int64_t values_of(const model::DescribedParameter& parameter) {
 
 std::vector<DividedUnit> divided_units(const config::Config& config,
                                        const std::vector<model::DescribedParameter>& parameters,
-                                       const std::vector<double>& flops) {
+                                       const std::vector<Flops>& flops, const Trained& trained) {
     std::vector<DividedUnit> units;
     std::vector<std::string> prefixes;
     for (const auto stack : {config::Stack::encoder, config::Stack::decoder})
@@ -121,8 +119,10 @@ std::vector<DividedUnit> divided_units(const config::Config& config,
             parameters[i].sizes.size() < 2 ? prefixes.end() : std::ranges::find_if(prefixes, is_in);
         auto& unit = units[static_cast<std::size_t>(found - prefixes.begin())];
         unit.values += values_of(parameters[i]);
-        ++unit.parameters;
         unit.flops += flops[i];
+        if (!is_trained(trained, parameters[i].name)) continue;
+        unit.trained += values_of(parameters[i]);
+        ++unit.parameters;
     }
     return units;
 }
@@ -133,19 +133,24 @@ StepTimeline simulate_divided_step(const DividedCosts& costs, std::int64_t ranks
 }
 
 Sent sent_in_divided_step(const DividedCosts& costs, std::int64_t ranks, double wire_share) {
-    const auto layers = static_cast<std::int64_t>(costs.units.size()) - 1;
-    double all = 0.0;
-    for (const auto& unit : costs.units) all += static_cast<double>(unit.values * costs.value_bytes);
-    const auto root = static_cast<double>(costs.units.back().values * costs.value_bytes);
-    const auto last =
-        layers > 0 ? static_cast<double>(costs.units[costs.units.size() - 2].values * costs.value_bytes)
-                   : 0.0;
-    const auto accumulated = static_cast<double>(costs.accumulated);
+    const auto layers = costs.units.size() - 1;
+    const auto bytes = [&](std::int64_t values) { return static_cast<double>(values * costs.value_bytes); };
+    double gathered = 0.0, summed = 0.0;  // of layers, in a micro-batch
+    std::int64_t gathers = 0, sums = 0;
+    for (std::size_t i = 0; i < layers; ++i) {
+        const auto& unit = costs.units[i];
+        const std::int64_t times = i + 1 < layers ? 2 : 1;  // what the last layer has stays for its backward
+        gathers += times;
+        gathered += static_cast<double>(times) * bytes(unit.values);
+        if (unit.trained > 0) ++sums;
+        summed += bytes(unit.trained) * wire_share;
+    }
+    const auto& root = costs.units.back();
     const auto others = ranks - 1;
-    const auto gathers = layers > 0 ? 2 * layers - 1 : 0;  // what the last layer has stays for its backward
-    return {others * (costs.accumulated * (gathers + layers) + 2),
+    return {others * (costs.accumulated * (gathers + sums) + (root.trained > 0 ? 2 : 1)),
             static_cast<double>(others) / static_cast<double>(ranks) *
-                (accumulated * ((2.0 + wire_share) * (all - root) - last) + (1.0 + wire_share) * root)};
+                (static_cast<double>(costs.accumulated) * (gathered + summed) + bytes(root.values) +
+                 bytes(root.trained) * wire_share)};
 }
 
 }  // namespace switchyard::scale

@@ -13,22 +13,24 @@
 #include "core/workbench/model/describer.h"
 #include "core/workbench/scale/network.h"
 #include "core/workbench/scale/step_timeline.h"
+#include "core/workbench/scale/step_work.h"
 
 namespace switchyard::scale {
 
 // What is gathered at once: the matrices of a layer, or what is left, the root.
 struct DividedUnit {
     std::int64_t values = 0;
-    std::size_t parameters = 0;
-    double flops = 0.0;  // of its backward
+    std::int64_t trained = 0;    // of them: they have gradients
+    std::size_t parameters = 0;  // with gradients
+    Flops flops;
 };
 
 std::int64_t values_of(const model::DescribedParameter& parameter);
 
-// Layers in the order in which forward uses them, and then the root. `flops`: of each parameter's backward.
+// Layers in the order in which forward uses them, and then the root. `flops`: of each parameter.
 std::vector<DividedUnit> divided_units(const config::Config& config,
                                        const std::vector<model::DescribedParameter>& parameters,
-                                       const std::vector<double>& flops);
+                                       const std::vector<Flops>& flops, const Trained& trained);
 
 struct DividedCosts {
     std::vector<DividedUnit> units;

@@ -16,6 +16,7 @@ namespace switchyard::scale {
 struct RankMemory {
     std::int64_t parameters = 0;
     std::int64_t gradients = 0;
+    // With the float32 masters of parameters of lower precision, and the average that train.ema keeps.
     std::int64_t optimizer_state = 0;
     std::int64_t activations = 0;  // kept for backward, of the largest batch and without fusion
     std::int64_t buckets = 0;      // gradients on their way, where they are rounded for it
@@ -27,12 +28,13 @@ struct RankMemory {
     }
 };
 
-// Numbers of state that an optimizer keeps for each value of a parameter.
-double state_numbers(OptimizerKind algorithm, double momentum);
+// Numbers of state that an optimizer keeps for each value of a parameter. `matrix`: of two dimensions or more.
+double state_numbers(OptimizerKind algorithm, double momentum, bool matrix);
 
-// `parts`: of model::describe. Activations are counted in `computed_in`, the optimizer's state in float32: a
-// component that keeps it in 8 bits has a quarter of that. `units`: divided_step.h.
+// `parts`: of model::describe, and `parameters` what they have. Activations are counted in `computed_in`, the
+// optimizer's state in float32: a component that keeps it in 8 bits has a quarter of that.
 RankMemory memory_of_rank(const config::Config& config, const std::vector<model::ModelPart>& parts,
-                          DType computed_in, std::int64_t ranks, const std::vector<DividedUnit>& units);
+                          const std::vector<model::DescribedParameter>& parameters, const Trained& trained,
+                          DType computed_in, std::int64_t ranks);
 
 }  // namespace switchyard::scale

@@ -13,27 +13,21 @@ namespace switchyard::scale {
 namespace {
 
 constexpr std::int64_t mebibyte = 1024 * 1024;
-constexpr double products_of_backward = 2.0;  // of those of forward
 
-bool is_table(const model::DescribedParameter& parameter) {
-    return parameter.name.starts_with("embeddings.") || parameter.sizes.size() < 2;
-}
-
-// Operations of backward that come before the gradient of each parameter, since that of the next one: its own
-// products, and those of attention before that of the values' projection.
-std::vector<double> backward_flops(const config::Config& config,
-                                   const std::vector<model::DescribedParameter>& parameters) {
-    const auto tokens = static_cast<double>(config.batch.most_tokens());
-    const auto pairs = tokens * static_cast<double>(config.batch.max_length);
-    std::vector<double> flops;
-    for (const auto& parameter : parameters) {
-        double one = 0.0;
-        if (!is_table(parameter)) one += 4.0 * tokens * static_cast<double>(values_of(parameter));
-        if (parameter.name.find("attention") != std::string::npos && parameter.name.ends_with(".v.weight"))
-            one += 8.0 * pairs * static_cast<double>(parameter.sizes.front());
-        flops.push_back(one);
+// Operations of backward that come before the gradient of each trained parameter, since that of the next one:
+// its own products, those of attention before that of the values' projection, and those of frozen ones.
+std::vector<double> backward_flops(const std::vector<model::DescribedParameter>& parameters,
+                                   const std::vector<Flops>& flops, const Trained& trained) {
+    std::vector<double> before;
+    double since = 0.0;
+    for (std::size_t i = parameters.size(); i-- > 0;) {
+        since += flops[i].backward;
+        if (!is_trained(trained, parameters[i].name)) continue;
+        before.push_back(since);
+        since = 0.0;
     }
-    return flops;
+    std::ranges::reverse(before);
+    return before;
 }
 
 double compute_rate(const ScaleSettings& settings) {
@@ -46,21 +40,23 @@ double compute_rate(const ScaleSettings& settings) {
         "a host whose description has [speed] (--host h100)");
 }
 
-StepCosts costs_of(const config::Config& config, const ScaleSettings& settings, double step_flops,
-                   double values, const std::vector<model::DescribedParameter>& parameters) {
+// `flops`: of backward, before each gradient.
+StepCosts costs_of(const config::Config& config, const ScaleSettings& settings, const StagePlan& stage,
+                   const std::vector<double>& flops) {
     const auto accumulated = static_cast<double>(config.train.grad_accumulation_steps);
+    const double step_flops = accumulated * stage.flops().all();
     StepCosts costs;
     // AdamW's step reads a parameter, its gradient and two moments, and writes all but the gradient.
     if (settings.rates.memory_gbytes_per_second > 0.0)
-        costs.optimizer_ms = 28.0 * values / (settings.rates.memory_gbytes_per_second * 1e6);
+        costs.optimizer_ms =
+            28.0 * static_cast<double>(stage.trained) / (settings.rates.memory_gbytes_per_second * 1e6);
     const double all =
         settings.step_ms ? *settings.step_ms : step_flops / compute_rate(settings) + costs.optimizer_ms;
     costs.optimizer_ms = std::min(costs.optimizer_ms, all / 2.0);
     const double products_ms = all - costs.optimizer_ms;
     // Only the last of several backwards sums gradients up: all before it is as if forward were longer.
-    const double last = products_ms / accumulated * products_of_backward / (1.0 + products_of_backward);
+    const double last = products_ms * stage.backward_flops / step_flops;
     costs.forward_ms = products_ms - last;
-    const auto flops = backward_flops(config, parameters);
     const double sum = std::accumulate(flops.begin(), flops.end(), 0.0);
     for (const double one : flops) costs.backward_ms.push_back(sum > 0.0 ? last * one / sum : 0.0);
     return costs;
@@ -97,7 +93,7 @@ Collectives over_stages(const ScaleSettings& settings) {
 void add_pipeline(ScalePlan& plan, StepCosts& costs, const config::Config& config) {
     const auto stages = static_cast<std::int64_t>(plan.stages.size());
     if (stages == 1) return;
-    const auto traffic = stage_traffic(config, plan.settings.multiplied_in);
+    const auto traffic = stage_traffic(config, plan.settings.multiplied_in, plan.settings.trained);
     const Collectives collectives{plan.settings.rates.network, plan.settings.trees};
     const auto& link = collectives.slowest(plan.settings.ranks);
     const auto& slowest = plan.stages[static_cast<std::size_t>(config.distributed.stage.index)];
@@ -109,9 +105,8 @@ void add_pipeline(ScalePlan& plan, StepCosts& costs, const config::Config& confi
     each.send_ms = static_cast<double>(traffic.tensors) *
                    (link.latency_us / 1e3 + traffic.bytes / (link.gbytes_per_second * 1e6));
     for (const auto& stage : plan.stages) {
-        const double own = micro_batch_ms * stage.micro_batch_flops / slowest.micro_batch_flops;
-        each.forward_ms.push_back(own / (1.0 + products_of_backward));
-        each.backward_ms.push_back(own - each.forward_ms.back());
+        each.forward_ms.push_back(micro_batch_ms * stage.micro_batch_flops / slowest.flops().all());
+        each.backward_ms.push_back(micro_batch_ms * stage.backward_flops / slowest.flops().all());
     }
     const auto time = simulate_pipeline(each);
     plan.bubble = time.bubble();
@@ -159,19 +154,19 @@ ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings)
     // Ranks that all have other parts of one model have nothing to divide.
     if (data_ranks == 1 && data_ranks < settings.ranks) config.distributed.shard = config::Sharding::none;
     plan.micro_batches = config.train.grad_accumulation_steps;
-    plan.stages = stage_plans(config, settings.multiplied_in, data_ranks);
+    const auto products = product_flops_of(config, settings.trained);
+    plan.stages = stage_plans(config, settings.multiplied_in, data_ranks, products, settings.trained);
     plan.memory =
         std::ranges::max_element(plan.stages, {}, [](const auto& one) { return one.memory.all(); })->memory;
     const auto slowest =
-        std::ranges::max_element(plan.stages, {}, [](const auto& one) { return one.micro_batch_flops; });
+        std::ranges::max_element(plan.stages, {}, [](const auto& one) { return one.flops().all(); });
     config.distributed.stage.index = slowest - plan.stages.begin();
     const auto parameters = parameters_of_stage(config);
-    const auto units = divided_units(config, parameters, backward_flops(config, parameters));
-    const auto values = static_cast<double>(slowest->parameters);
-    plan.step_flops = slowest->micro_batch_flops * (1.0 + products_of_backward) *
-                      static_cast<double>(config.train.grad_accumulation_steps);
+    const auto flops = flops_of_parameters(products, parameters);
+    const auto units = divided_units(config, parameters, flops, settings.trained);
+    plan.step_flops = slowest->flops().all() * static_cast<double>(config.train.grad_accumulation_steps);
     plan.samples = samples_of(config.batch) * config.train.grad_accumulation_steps;
-    auto costs = costs_of(config, settings, plan.step_flops, values, parameters);
+    auto costs = costs_of(config, settings, *slowest, backward_flops(parameters, flops, settings.trained));
     const auto accumulated = config.train.grad_accumulation_steps;
     const auto sums = tensor_sums(config, settings.multiplied_in);
     const Collectives neighbours{settings.rates.network, settings.trees};
@@ -182,7 +177,8 @@ ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings)
     const auto bytes =
         static_cast<std::int64_t>(size_of(config.precision.parameter_dtype.value_or(DType::float32)));
     std::vector<std::int64_t> gradients;
-    for (const auto& parameter : parameters) gradients.push_back(values_of(parameter) * bytes);
+    for (const auto& parameter : parameters)
+        if (is_trained(settings.trained, parameter.name)) gradients.push_back(values_of(parameter) * bytes);
     const auto limit =
         std::max<std::int64_t>(1, static_cast<std::int64_t>(config.distributed.bucket_mb * mebibyte));
     const auto buckets = make_buckets(gradients, std::min(mebibyte, limit), limit);

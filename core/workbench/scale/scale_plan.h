@@ -31,6 +31,7 @@ struct ScaleSettings {
     DType multiplied_in = DType::float32;  // most products of a step
     std::int64_t memory_bytes = 0;         // of a rank's device, or of its share of the machine; 0: not known
     std::string of_rates;                  // where the rates are from: "h100"
+    Trained trained;                       // asked by plan_scale alone
 };
 
 struct ScalePlan {

@@ -31,7 +31,8 @@ std::string stage_text(const config::Config& config, std::int64_t number) {
     return text;
 }
 
-std::vector<StagePlan> stage_plans(const config::Config& whole, DType computed_in, std::int64_t data_ranks) {
+std::vector<StagePlan> stage_plans(const config::Config& whole, DType computed_in, std::int64_t data_ranks,
+                                   const std::vector<ProductFlops>& products, const Trained& trained) {
     auto config = whole;
     std::vector<StagePlan> plans;
     const auto stages = config.distributed.stage.parts;
@@ -40,13 +41,14 @@ std::vector<StagePlan> stage_plans(const config::Config& whole, DType computed_i
         const auto parameters = parameters_of_stage(config);
         StagePlan plan;
         plan.has = stage_text(config, stage);
-        plan.memory =
-            memory_of_rank(config, parts, computed_in, data_ranks,
-                           divided_units(config, parameters, std::vector<double>(parameters.size())));
+        plan.memory = memory_of_rank(config, parts, parameters, trained, computed_in, data_ranks);
         for (const auto& part : parts) {
             plan.parameters += part.parameters;
             plan.micro_batch_flops += part.forward_flops;
         }
+        for (const auto& parameter : parameters)
+            if (is_trained(trained, parameter.name)) plan.trained += values_of(parameter);
+        plan.backward_flops = flops_of_stage(config, products).backward;
         if (stages > 1)
             plan.kept = model::most_kept(config.distributed.schedule, stage, stages,
                                          config.train.grad_accumulation_steps);
@@ -56,7 +58,7 @@ std::vector<StagePlan> stage_plans(const config::Config& whole, DType computed_i
     return plans;
 }
 
-StageTraffic stage_traffic(const config::Config& config, DType computed_in) {
+StageTraffic stage_traffic(const config::Config& config, DType computed_in, const Trained& trained) {
     StageTraffic traffic;
     if (config.distributed.stage.whole()) return traffic;
     // Beside the hidden states of its decoder what its encoder made, which goes on to the last stage.
@@ -67,7 +69,7 @@ StageTraffic stage_traffic(const config::Config& config, DType computed_in) {
         static_cast<double>(size_of(config.precision.parameter_dtype.value_or(DType::float32)));
     for (const auto& parameter : parameters_of_stage(config)) {
         const auto by = static_cast<std::int64_t>(model::stages_with(config, parameter.name).size());
-        if (by == 1) continue;
+        if (by == 1 || !is_trained(trained, parameter.name)) continue;
         traffic.shared_bytes += value_bytes * static_cast<double>(values_of(parameter));
         traffic.shared_by = std::max(traffic.shared_by, by);
     }

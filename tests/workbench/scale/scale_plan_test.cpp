@@ -61,6 +61,50 @@ TEST_CASE("memory of a rank by part") {
           plan.memory.activations);
 }
 
+TEST_CASE("only what is trained has gradients and a state, travels and steps") {
+    const std::string lora = "[lora]\nrank = 2\ntargets = [\"*.attention.q\"]\n";
+    auto settings = settings_of(4);
+    settings.trained = [](const std::string& name) { return name.find(".lora_") != std::string::npos; };
+    const auto plan = plan_scale(job(lora), settings);
+    constexpr std::int64_t adapters = 2 * 2 * (64 + 64);
+    CHECK(plan.memory.parameters == 4 * (values + adapters));
+    CHECK(plan.memory.gradients == 4 * adapters);
+    CHECK(plan.memory.optimizer_state == 8 * adapters);
+    CHECK(plan.sent_bytes == Approx(1.5 * 4.0 * adapters));
+    REQUIRE(plan.asked().buckets.size() == 1);
+    CHECK(plan.asked().buckets[0].bucket.parameters == 4);
+    CHECK(plan.steps[0].step_ms == Approx(30.0));
+    // Forward, and the gradients of inputs: twice in attention, none before the first adapter.
+    constexpr double products = 12 * 64 * 64, attention = 2 * 64 * 32, head = 64 * 256;
+    constexpr double a = 2 * 64, b = 2 * 64;
+    const double forward = 2 * (products + attention + a + b) + head;
+    const double backward = 2 * (products + 2 * attention) - 3 * 64 * 64 + head + (1 + 2) * a + 2 * 2 * b;
+    CHECK(plan.stages[0].micro_batch_flops == Approx(2 * 256 * forward));
+    CHECK(plan.step_flops == Approx(2 * 256 * (forward + backward)));
+    const auto full = plan_scale(job(lora + "[distributed]\nshard = \"full\"\n"), settings);
+    CHECK(full.memory.parameters == values + adapters);
+    CHECK(full.memory.gradients == adapters);
+    // Layers are gathered in forward and the first once more, the root once; adapters' sums alone travel.
+    constexpr std::int64_t layer = 12 * 64 * 64 + adapters / 2, root = values - 2 * 12 * 64 * 64;
+    CHECK(full.messages == 3 * (2 + 1 + 2 + 1));
+    CHECK(full.sent_bytes == Approx(0.75 * 4.0 * static_cast<double>(3 * layer + adapters + root)));
+}
+
+TEST_CASE("masters of lower precision, an average and what Muon keeps without momentum are state too") {
+    const auto state = [](const config::Config& config) {
+        return plan_scale(config, settings_of(4)).memory.optimizer_state;
+    };
+    auto narrow = job();
+    narrow.precision.parameter_dtype = DType::bfloat16;
+    CHECK(state(narrow) == (8 + 4) * values);
+    narrow.distributed.shard = config::Sharding::optimizer;
+    CHECK(state(narrow) == (8 + 4) * values / 4);
+    CHECK(state(job("[train]\nema = 0.999\n")) == (8 + 4) * values);
+    constexpr std::int64_t vectors = 2 * (4 * 64 + 256 + 64 + 2 * 128) + 128;
+    CHECK(state(job("[optimizer]\nalgorithm = \"muon\"\nmomentum = 0.0\n")) ==
+          4 * (values - vectors) + 8 * vectors);
+}
+
 TEST_CASE("a divided state takes its part of the memory, and parameters travel once more") {
     const auto whole = plan_scale(job(), settings_of(4));
     const auto divided = plan_scale(job("[distributed]\nshard = \"optimizer\"\n"), settings_of(4));

@@ -1,4 +1,5 @@
 // switchyard model CONFIG|FOLDER|FILE.gguf
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "core/workbench/model/auto_precision.h"
 #include "core/workbench/model/outline.h"
 #include "core/workbench/model/planning.h"
+#include "core/workbench/model/step_flops.h"
 #include "core/workbench/train/parameter_groups.h"
 
 namespace switchyard::cli {
@@ -80,6 +82,22 @@ std::optional<DType> stored_dtype(const JobOptions& options, const config::Confi
     }
 }
 
+// Operations of a training step by those of its forward.
+std::string step_text(const config::Config& config) {
+    const auto trained = [&](const std::string& name) { return train::is_trained(config, name); };
+    if (std::ranges::all_of(model::describe_names(config).parameters, trained,
+                            &model::DescribedParameter::name))
+        return "A training step takes about three times the forward.";
+    double forward = 0.0, all = 0.0;
+    for (const auto& product : model::step_products(config, trained)) {
+        const double amount = model::largest_amount(config.batch, product);
+        forward += amount * product.forward;
+        all += amount * (product.forward + product.backward);
+    }
+    return "A training step takes about " + base::digits(forward > 0.0 ? all / forward : 1.0, 2) +
+           " times the forward, since what is frozen needs no gradient.";
+}
+
 int show_model(const ModelOptions& options) {
     const bool of_files = is_model_folder(options.job.config);
     if (of_files && !options.parameters)
@@ -130,8 +148,8 @@ int show_model(const ModelOptions& options) {
               << (batch.tokens > 0 ? std::to_string(batch.most_tokens())
                                    : std::to_string(batch.size) + " x " + std::to_string(batch.max_length))
               << " tokens; kept: for backward, without fusion, in "
-              << name(job.config.precision.parameter_dtype.value_or(DType::float32))
-              << ". A training step takes about three times the forward.\n";
+              << name(job.config.precision.parameter_dtype.value_or(DType::float32)) << ". "
+              << step_text(job.config) << "\n";
     return Exit::fine;
 }
 

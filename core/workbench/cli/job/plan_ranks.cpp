@@ -9,6 +9,7 @@
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/model/auto_precision.h"
+#include "core/workbench/train/parameter_groups.h"
 
 namespace switchyard::cli {
 namespace {
@@ -100,10 +101,13 @@ scale::ScalePlan plan_ranks(const RanksOptions& options, const config::Config& c
     settings.trees = config.distributed.backend ? *config.distributed.backend == config::Collectives::nccl
                                                 : config.run.device == Device::cuda;
     settings.multiplied_in = multiplied_in(plan);
+    settings.trained = [&](const std::string& name) { return train::is_trained(config, name); };
     const auto* const device = host.first(config.run.device);
     const auto per_host = std::max<std::int64_t>(1, rates.network.ranks_per_host);
     settings.memory_bytes = device != nullptr ? device->memory_bytes : host.memory_bytes / per_host;
-    return scale::plan_scale(model::with_precision_of(config, plan), settings);
+    auto scaled = scale::plan_scale(model::with_precision_of(config, plan), settings);
+    scaled.settings.trained = nullptr;  // it is `config` that it looks at
+    return scaled;
 }
 
 }  // namespace switchyard::cli

@@ -27,7 +27,7 @@ std::string memory_text(const ScalePlan& plan) {
     bench::TextTable table({{"memory of each rank", Align::left}, {""}});
     table.row({"parameters", bytes(memory.parameters)});
     table.row({"gradients", bytes(memory.gradients)});
-    table.row({"optimizer's state", bytes(memory.optimizer_state)});
+    table.row({"optimizer's state, in float32", bytes(memory.optimizer_state)});
     table.row({"kept for backward", bytes(memory.activations)});
     if (memory.buckets > 0) table.row({"gradients as they travel", bytes(memory.buckets)});
     if (memory.gathered > 0) table.row({"whole while a layer computes", bytes(memory.gathered)});

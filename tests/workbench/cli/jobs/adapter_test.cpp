@@ -72,6 +72,9 @@ TEST_CASE("adapters and the head are trained, all else stays, and the run's mode
         run_json({"model", adapted.job.file("job.toml"), "--parameters", "--set", "lora.rank=2"});
     std::size_t trained = 0;
     for (const auto& parameter : listed["parameters"]) trained += parameter["frozen"] == false ? 1 : 0;
+    CHECK_THAT(run({"model", adapted.job.file("job.toml"), "--set", "lora.rank=2"}).out,
+               contains("times the forward, since what is frozen needs no gradient") &&
+                   !contains("three times the forward"));
     CHECK(trained == 4 * 2 + 4);
 }
 

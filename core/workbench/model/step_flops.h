@@ -39,8 +39,8 @@ std::vector<StepProduct> step_products(const config::Config& config,
 // Units that it has in the largest batch, as Describer counts them (describer.h).
 double largest_amount(const config::BatchConfig& batch, const StepProduct& product);
 
-// The operations of one unit each. Not known, nullopt, where a window leaves out pairs: of how many depends on
-// how long sequences are.
+// The operations of one unit each. Not known, nullopt, where a window leaves out pairs: how many depends on
+// the lengths of sequences.
 std::optional<Work> step_flops(const config::Config& config,
                                const std::function<bool(const std::string&)>& trained);
 

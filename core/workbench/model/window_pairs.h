@@ -8,10 +8,10 @@
 
 namespace switchyard::model {
 
-// Of all pairs of a sequence of that length. An encoder's are those that are visible. A decoder's are as many
-// keys as the window holds, and those of a prefix, for each query, also for the first ones, before which there
-// are fewer: as without a window those count that a causal mask leaves out (step_flops.h), a window as long as
-// the sequence leaves none out.
+// Of all pairs of a sequence of that length. An encoder's are those that are visible. A decoder's are, for
+// each query, as many keys as the window and the prefix hold, also for the first ones, before which there are
+// fewer: as those count that a causal mask leaves out (step_flops.h), a window as long as the sequence leaves
+// none out.
 inline double share_in_window(const config::ModelConfig& model, config::Stack stack, std::int64_t window,
                               std::int64_t length) {
     if (window <= 0 || window >= length) return 1.0;

@@ -10,26 +10,11 @@ namespace {
 
 std::int64_t rounded(double bytes) { return static_cast<std::int64_t>(bytes + 0.5); }
 
-bool runs_again(config::Recompute recompute, const model::ModelPart& part) {
-    const bool attention = part.name.ends_with(" attention");
-    const bool feed_forward = part.name.ends_with(" feed-forward");
-    switch (recompute) {
-        case config::Recompute::none:
-            return false;
-        case config::Recompute::layers:
-            return attention || feed_forward;
-        case config::Recompute::attention:
-            return attention;
-        case config::Recompute::feed_forward:
-            return feed_forward;
-    }
-    return false;
-}
-
 // Of layers that backward runs again their input is kept, and all of the one that is being run.
 double activations_of(const config::Config& config, const model::ModelPart& part) {
     const auto all = static_cast<double>(part.activation_bytes);
-    if (!runs_again(config.train.recompute, part)) return all;
+    const auto label = part.name.substr(part.name.rfind(' ') + 1);  // "decoder.0-3 attention"
+    if (!runs_again(config.train.recompute, label)) return all;
     const double layers = static_cast<double>(part.layers);
     const double again = layers / static_cast<double>(config.train.recompute_every);
     const double width =

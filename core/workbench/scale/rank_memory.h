@@ -28,7 +28,7 @@ struct RankMemory {
     }
 };
 
-// Numbers of state that an optimizer keeps for each value of a parameter. `matrix`: of two dimensions or more.
+// Numbers of state that an optimizer keeps for each value of a parameter. `matrix`: it has two dimensions.
 double state_numbers(OptimizerKind algorithm, double momentum, bool matrix);
 
 // `parts`: of model::describe, and `parameters` what they have. Activations are counted in `computed_in`, the

@@ -17,9 +17,13 @@ namespace switchyard::scale {
 using Trained = std::function<bool(const std::string&)>;
 bool is_trained(const Trained& trained, const std::string& name);
 
+// Whether backward runs parts of that name again, "attention", in every train.recompute_every-th layer.
+bool runs_again(config::Recompute recompute, const std::string& part);
+
 // Of one micro-batch, the largest.
 struct Flops {
-    double forward = 0.0, backward = 0.0;
+    double forward = 0.0;
+    double backward = 0.0;  // with what it runs again of forward
 
     double all() const { return forward + backward; }
     Flops& operator+=(const Flops& other) {

@@ -309,6 +309,36 @@ TEST_CASE("a budget of tokens holds as many samples as are that long, not one a 
     CHECK(plan_scale(config, settings_of(2)).samples == 1);
 }
 
+TEST_CASE("what backward runs again takes its time where the step is worked out") {
+    const auto plan_of = [](const std::string& train, const std::string& more = "") {
+        auto settings = settings_of(2);
+        settings.step_ms.reset();
+        settings.rates.tflops_float32 = 1.0;
+        return plan_scale(job("[train]\n" + train + more), settings);
+    };
+    const auto kept = plan_of(""), layers = plan_of("recompute = \"layers\"\n"),
+               some = plan_of("recompute = \"layers\"\nrecompute_every = 2\n"),
+               attention = plan_of("recompute = \"attention\"\n");
+    // Of 8 x 32 tokens: both layers' products, and those of attention with 32 keys each.
+    constexpr double of_attention = 2 * 256 * 2 * (4 * 64 * 64 + 2 * 32 * 64);
+    constexpr double of_layers = of_attention + 2 * 256 * 2 * (2 * 64 * 256);
+    CHECK(layers.step_flops - kept.step_flops == Approx(of_layers));
+    CHECK(some.step_flops - kept.step_flops == Approx(of_layers / 2));
+    CHECK(attention.step_flops - kept.step_flops == Approx(of_attention));
+    const double more_ms = of_layers / (1e9 * 0.4);
+    CHECK(layers.steps[0].step_ms - kept.steps[0].step_ms == Approx(more_ms));
+    CHECK(layers.steps[0].forward_end_ms == Approx(kept.steps[0].forward_end_ms));
+    const std::string full = "[distributed]\nshard = \"full\"\n";
+    CHECK(plan_of("recompute = \"layers\"\n", full).steps[0].step_ms == Approx(layers.steps[0].step_ms));
+    const std::string piped = "[distributed]\nmesh = { pipeline = 2 }\n";
+    const auto stage = plan_of("recompute = \"layers\"\n", piped), whole = plan_of("", piped);
+    CHECK(stage.step_flops - whole.step_flops == Approx(of_layers / 2));
+    CHECK(stage.asked().step_ms > whole.asked().step_ms + more_ms / 2);
+    // What was measured has it in it.
+    CHECK(plan_scale(job("[train]\nrecompute = \"layers\"\n"), settings_of(2)).steps[0].step_ms ==
+          Approx(30.0));
+}
+
 TEST_CASE("what is not known is asked for, with how to tell it") {
     auto settings = settings_of(8);
     settings.rates.network = {};

@@ -47,8 +47,8 @@ struct MeasuredChoice {
     double noise = 0.03;
 
     Choice operator()(const SlotUse& use, const std::vector<const Candidate*>& conformant) const;
-    // Of several that hold the one that has the fewest others beside these candidates, and of those the latest.
-    // nullptr: none that holds.
+    // Of several that hold the one that has the fewest others beside these candidates, and of those the
+    // latest. nullptr: none that holds.
     const Measurement* find(const SlotUse& use, const std::vector<const Candidate*>& conformant) const;
 };
 

@@ -65,8 +65,8 @@ public:
     const std::vector<std::string>& notes() const { return notes_; }
     // Why something could not be remembered; empty: all could.
     const std::string& not_remembered() const { return not_remembered_; }
-    // How many kinds of request were measured now, and how many of them while others used the processors: the largest
-    // share that they had.
+    // How many kinds of request were measured now, and how many of them while others used the processors: the
+    // largest share that they had.
     std::size_t measured() const { return measured_now_.size(); }
     std::size_t disturbed() const { return disturbed_; }
     double share_of_others() const { return share_of_others_; }

@@ -28,8 +28,8 @@ public:
 
     void begin(const loader::PluginRecord& plugin);
     void add(const ComponentManifest& component, const conformance::Report& report);
-    // All of the plugin ran that was to run, or, `stopped`, what came before a signal: that is remembered, but
-    // a file of it would not be whole. What is to be told besides; empty: nothing.
+    // All of the plugin ran that was to run, or, `stopped`, what came before a signal: that is remembered,
+    // but a file of it would not be whole. What is to be told besides; empty: nothing.
     std::string end(const loader::PluginRecord& plugin, bool stopped);
 
     // Of a configuration: all of a part that ran, from its beginning to its end. Returns what `end` does.

@@ -52,6 +52,10 @@ std::string files_problem(const Config& config) {
 
 std::string vocabulary_problem(const Config& config) {
     const auto& data = config.data;
+    if (data.tokenizer == TokenizerKind::bytes && !data.vocabulary.empty())
+        return told_at(config, "data.vocabulary") +
+               "data.tokenizer = \"bytes\" reads no file; expected data.tokenizer = \"auto\", or no "
+               "vocabulary";
     const bool needs = data.tokenizer != TokenizerKind::bytes && data.tokenizer != TokenizerKind::smiles;
     if (!needs || !data.vocabulary.empty() || !config.train.weights.empty()) return "";
     return told_at(config, "data.vocabulary") +

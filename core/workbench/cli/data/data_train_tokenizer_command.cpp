@@ -13,6 +13,7 @@
 #include "core/workbench/cli/job/job.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/data/splits.h"
+#include "core/workbench/data/tokenizers/open_tokenizer.h"
 #include "core/workbench/data/tokenizers/training/train_tokenizer.h"
 #include "core/workbench/train/job_data.h"
 
@@ -54,6 +55,23 @@ data::Splits add_texts(const config::Config& config, data::TokenizerTrainer& tra
     return counts;
 }
 
+// The values for --set with which the job reads this file: it may have named another kind of tokenizer, and
+// has a model of so many tokens.
+std::string values_for(const config::Config& config, const std::string& path) {
+    auto data = config.data;
+    data.tokenizer = config::TokenizerKind::automatic;
+    data.vocabulary = path;
+    std::string values = "--set data.vocabulary=" + path;
+    if (config.data.tokenizer != data.tokenizer &&
+        config.data.tokenizer != data::find_tokenizer(data, "").kind)
+        values += " --set data.tokenizer=auto";
+    const auto opened = data::open_tokenizer(data);
+    if (!opened.tokenizer) throw Failure(joined(opened.problems, "\n"));
+    if (opened.tokenizer->size() != config.model.vocab_size)
+        values += " --set model.vocab_size=" + std::to_string(opened.tokenizer->size());
+    return values;
+}
+
 int train_tokenizer(const TrainTokenizerOptions& options) {
     const auto job = load_job_by_manifests(options.job);
     refuse_job(job.config);
@@ -80,9 +98,8 @@ int train_tokenizer(const TrainTokenizerOptions& options) {
     write_json(options.json, {{"model", options.model}, {"texts", trainer.texts()}, {"files", written}});
     if (options.json.on_stdout()) return Exit::fine;
     std::cout << base::printable(options.folder) << ": " << options.model << " learnt from "
-              << counted(static_cast<std::size_t>(trainer.texts()), "text")
-              << "\ntrain with: --set data.vocabulary=" << base::printable(written.front().get<std::string>())
-              << '\n';
+              << counted(static_cast<std::size_t>(trainer.texts()), "text") << "\ntrain with: "
+              << base::printable(values_for(job.config, written.front().get<std::string>())) << '\n';
     return Exit::fine;
 }
 

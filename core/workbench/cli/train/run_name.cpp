@@ -154,8 +154,12 @@ JobOptions job_of_run(const NamedRun& run, const JobOptions& given) {
     for (const auto& kept : {directory.tokenizer(), directory.vocabulary()}) {
         if (!is_there(kept)) continue;
         job.implied.push_back({run.folder, "data.vocabulary=" + toml_string(kept)});
-        break;
+        return job;
     }
+    // A run of bytes read no vocabulary, even where one was named.
+    const auto looked = first_look(job);
+    if (looked && looked->data.tokenizer == config::TokenizerKind::bytes)
+        job.implied.push_back({run.folder, "data.vocabulary=\"\""});
     return job;
 }
 

@@ -242,13 +242,10 @@ TEST_CASE("a tokenizer is learnt from the texts of a job, and the job trains wit
                         "train.steps=2"});
     CHECK(run({"predict", job.run_folder("run"), "a fresh film"}).code == 0);
 
-    CHECK(run_json(learn("bpe", "300"))["files"].size() == 2);
     CHECK(run_json(learn("unigram", "60"))["files"] == json{job.file("unigram/tokenizer.model")});
-    const auto gpt =
-        run({"train", LanguageModel().config, "--run", job.run_folder("gpt"), "--set", "data.tokenizer=auto",
-             "--set", "data.vocabulary=" + job.file("bpe/vocab.json"), "--set", "model.vocab_size=300"});
-    INFO(gpt.err);
-    CHECK(gpt.code == 0);
+    CHECK_THAT(run(learn("bpe", "300")).out,
+               contains("\ntrain with: --set data.vocabulary=" + job.file("bpe/vocab.json") +
+                        " --set model.vocab_size="));
 
     check_refused(run(learn("unigram", "100000")),
                   {"SentencePiece makes no vocabulary of 100000 pieces of these texts",
@@ -256,4 +253,37 @@ TEST_CASE("a tokenizer is learnt from the texts of a job, and the job trains wit
     check_refused(run(learn("elmo", "100")), {"--model", "elmo"});
     check_refused(run(learn("bpe", "300", {"--set", "task.kind=token_classification"})),
                   {"task.kind: ", "texts of token_classification are columns of words and labels"});
+}
+
+TEST_CASE("a job of bytes trains with a tokenizer by the values that are printed, and not by less") {
+    const LanguageModel lm;
+    const auto learnt =
+        run({"data", "train-tokenizer", lm.config, "--vocab-size", "270", "--out", lm.job.file("pieces")});
+    INFO(learnt.err);
+    REQUIRE(learnt.code == 0);
+    const auto vocabulary = "data.vocabulary=" + lm.job.file("pieces/vocab.json");
+    const std::string line = "\ntrain with: --set " + vocabulary + " --set data.tokenizer=auto --set ";
+    REQUIRE_THAT(learnt.out, contains(line + "model.vocab_size="));
+    auto size = learnt.out.substr(learnt.out.find(line) + line.size());
+    size.resize(size.find('\n'));
+    (void)lm.summary({vocabulary, "data.tokenizer=auto", size}, "pieces-run");
+    CHECK(fs::exists(fs::path(lm.job.run_folder("pieces-run")) / "tokenizer/merges.txt"));
+    const std::string bytes_read_none = "error: data.vocabulary: data.tokenizer = \"bytes\" reads no file";
+    for (const auto& words :
+         {Words{"train", lm.config, "--run", lm.job.run_folder("none")}, Words{"config", "check", lm.config}})
+        check_refused(run(with(words, {"--set", vocabulary})), {"--set #1: " + bytes_read_none});
+}
+
+TEST_CASE("a run of bytes whose configuration names a vocabulary, which it never read, is used as before") {
+    const LanguageModel lm;
+    (void)lm.summary({}, "run");
+    const auto config = fs::path(lm.job.run_folder("run")) / "config.toml";
+    auto text = bytes_of(config);
+    const std::string key = "\nvocabulary = \"";
+    const auto at = text.find(key);
+    REQUIRE(at != std::string::npos);
+    text.insert(at + key.size(), "gone.txt");
+    std::ofstream(config) << text;
+    const auto scores = run_json({"evaluate", lm.job.run_folder("run"), lm.job.file("texts.txt")});
+    CHECK(scores["samples"] == 40);
 }

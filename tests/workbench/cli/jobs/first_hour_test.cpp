@@ -87,6 +87,22 @@ TEST_CASE("every command of the first hour works") {
         INFO(outcome.out << outcome.err);
         REQUIRE(outcome.code == 0);
     }
+    // What its text says of pieces of words: the values that are printed are all that it takes.
+    const RunOptions here{{}, {}, folder.string()};
+    const auto learnt =
+        run({"data", "train-tokenizer", "notes.toml", "--vocab-size", "280", "--out", "pieces"}, here);
+    INFO(learnt.err);
+    const std::string sign = "train with: ";
+    REQUIRE_THAT(learnt.out, contains(sign));
+    auto told = learnt.out.substr(learnt.out.find(sign) + sign.size());
+    told.resize(told.find('\n'));
+    const auto trained = run(with({"train", "notes.toml", "--run", "runs/pieces", "--set", "train.steps=2",
+                                   "--set", "batch.size=4", "--set", "runtime.auto=priority"},
+                                  words_of(told)),
+                             here);
+    INFO(trained.err);
+    CHECK(trained.code == 0);
+    CHECK(fs::exists(folder / "runs/pieces/tokenizer/merges.txt"));
     CHECK(fs::exists(folder / "runs/reviews/report.html"));
     CHECK(fs::exists(folder / "merged/model.safetensors"));
     CHECK_THAT(bytes_of(folder / "reviews.toml"), contains("labels = [\"fresh\", \"rotten\"]"));

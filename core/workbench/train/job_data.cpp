@@ -106,7 +106,10 @@ config::Config with_eval_files(config::Config config, const EvalFiles& files) {
     data.target_train.clear();
     data.eval = files.files;
     data.target_eval = files.targets;
-    data.max_rows = 0;
+    // What the run itself read of its own files says nothing of these.
+    const auto rows = config.origins.find("data.max_rows");
+    if (rows == config.origins.end() || rows->second.source != config::Origin::Source::override)
+        data.max_rows = 0;
     return config;
 }
 

@@ -29,8 +29,8 @@ struct EvalFiles {
     std::vector<std::string> files;
     std::vector<std::string> targets;  // of a seq2seq: files with a line for each line of `files`
 };
-// All their rows, read as the configuration says of data.eval. `scale`: of a regression's labels, as they
-// were learnt.
+// All their rows, or as many as an override of data.max_rows says, read as the configuration says of
+// data.eval. `scale`: of a regression's labels, as they were learnt.
 data::Splits read_eval_files(const config::Config& config,
                              const std::shared_ptr<const data::Tokenizer>& tokenizer, const EvalFiles& files,
                              const data::LabelScale& scale);

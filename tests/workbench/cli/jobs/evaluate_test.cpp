@@ -48,6 +48,17 @@ TEST_CASE("a run evaluated on the files of its own evaluation says the same agai
                              contains("is \\ predicted  bad  good\n") && contains("largest loss:\n"));
 }
 
+TEST_CASE("how many rows a run read of its own files says nothing of others, and --set says it of these") {
+    const TinyJob job;
+    job.trained("run", {"data.max_rows=30"});
+    const auto rows = job.file("rows.tsv");
+    CHECK(evaluated({job.run_folder("run"), rows})["rows"]["read"] == 60);
+    CHECK(evaluated({job.run_folder("run"), rows, "--set", "data.max_rows=7"})["rows"]["read"] == 7);
+    const auto quantized = run_json({"quantize", job.run_folder("run"), "--method", "dynamic", "--eval", rows,
+                                     "--set", "data.max_rows=7", "--out", job.file("quantized")});
+    CHECK(quantized["before"]["samples"] == 7);
+}
+
 TEST_CASE("the samples of the largest loss are those of which the right label was the least likely") {
     const TinyJob job;
     std::string rows = "text\tlabel\n";

@@ -75,3 +75,30 @@ TEST_CASE("a program that is not there, nothing to compare, options that fit not
     CHECK_THAT(outcome.err, contains("arm \"gone\":\n    /no/peer: no such program"));
     CHECK_THAT(outcome.err, contains("plain.txt cannot be executed"));
 }
+
+TEST_CASE("data and vocabulary that are not there are told before any process starts, once for all arms") {
+    const TinyJob job;
+    const auto gone = job.file("gone.tsv");
+    const Words arms{"--vary", "attention.backend=naive,torch", "--dry-run"};
+    CHECK(compared_text(job, arms).code == 0);
+    auto outcome = compared_text(job, with(arms, {"--set", "data.train=[\"" + gone + "\"]"}));
+    check_refused(outcome, {"error: nothing was run: 2 of 2 arms cannot be compared\narms "
+                            "\"attention=naive\", \"attention=torch\":\n    --set #1: error: data.train: " +
+                            gone + ": "});
+    CHECK(outcome.err.find(gone) == outcome.err.rfind(gone));
+    // An arm's own, and why it would be no fair comparison.
+    outcome = compared_text(job, {"--operation", "forward", "--arm", "good:", "--arm",
+                                  "bad: data.vocabulary=" + job.file("gone.txt")});
+    check_refused(outcome,
+                  {"1 of 2 arms cannot be compared\narm \"bad\":\n    --set #1: error: data.vocabulary: " +
+                       job.file("gone.txt"),
+                   "is not a fair comparison with \"good\""});
+}
+
+TEST_CASE("arms on random samples read no data, and arms log nothing") {
+    const TinyJob job;
+    const Words arms{"--arm", "a:", "--arm", "b:", "--dry-run", "--set", "log.command=[\"no-such-program\"]"};
+    CHECK(compared_text(job, arms).code == 0);
+    const auto vocabulary = "data.vocabulary=" + job.file("gone.txt");
+    CHECK(compared_text(job, with(arms, {"--set", "data.train=[]", "--set", vocabulary})).code == 0);
+}

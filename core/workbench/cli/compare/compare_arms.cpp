@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <optional>
+#include <utility>
 
 #include "core/kernel/base/child_process.h"
 #include "core/kernel/config/mesh_checks.h"
@@ -14,6 +15,7 @@
 #include "core/workbench/cli/job/auto_choice.h"
 #include "core/workbench/cli/job/foreign_config.h"
 #include "core/workbench/cli/job/plan_text.h"
+#include "core/workbench/cli/job/start_check.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/runtime_setup.h"
 #include "core/workbench/cli/spin.h"
@@ -92,6 +94,12 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
     return std::nullopt;
 }
 
+// Whether the same problems are found in what both read.
+bool same_inputs(const config::Config& a, const config::Config& b) {
+    return a.data == b.data && a.task == b.task && a.train.weights == b.train.weights && a.model == b.model &&
+           a.lora == b.lora && a.groups == b.groups && a.mesh == b.mesh && a.run.phases == b.run.phases;
+}
+
 class Checker {
 public:
     Checker(const ArmsRequest& request, const HostInfo& host) : request_(request), host_(host) {}
@@ -115,13 +123,13 @@ public:
                           "them all, --one-at-a-time takes the values of --vary one by one");
         for (auto& arm : list.arms) {
             const auto problem = check(arm);
-            if (!problem.empty()) complain("arm", arm.name, problem);
+            if (!problem.empty()) complain(arm.name, problem);
             checked_.arms.push_back(std::move(arm));
         }
         const bool external =
             std::ranges::any_of(checked_.arms, [](const compare::ArmSpec& arm) { return arm.external(); });
         if (external && base_ranks_ > 1)
-            complain("arm", checked_.arms[checked_.reference_arm].name,
+            complain(checked_.arms[checked_.reference_arm].name,
                      "ranks: external arms load the batches of the first configuration, of which a rank has "
                      "a part; let one of a single rank come first");
         if (faulty_ > 0) fail(checked_.arms.size(), "arm");
@@ -129,6 +137,11 @@ public:
     }
 
 private:
+    struct Complaint {
+        std::vector<std::string> names;
+        std::string problem;
+    };
+
     // Those that can be served here; of the others why not.
     CheckedArms rungs(std::vector<std::string> files) {
         files.push_back(request_.rungs_from);
@@ -141,7 +154,7 @@ private:
             auto& place = checked_.places.emplace_back();
             batch_ = 0, learning_rate_ = 0.0;
             auto problem = check(arm);
-            if (!problem.empty() && mistaken_) complain("rung", arm.name, problem);
+            if (!problem.empty() && mistaken_) complain(arm.name, problem);
             if (problem.empty() && arm.external() && !first_)
                 problem = "no rung before it is a configuration, whose weights and batches it would load";
             place.batch = batch_;
@@ -159,14 +172,34 @@ private:
         return std::move(checked_);
     }
 
-    void complain(const std::string& what, const std::string& name, const std::string& problem) {
-        problems_ += what + " \"" + name + "\":\n" + indented(problem);
+    // What is wrong with several alike is told once.
+    void complain(const std::string& name, const std::string& problem) {
         ++faulty_;
+        for (auto& complaint : complaints_) {
+            if (complaint.problem != problem) continue;
+            complaint.names.push_back(name);
+            return;
+        }
+        complaints_.push_back({{name}, problem});
     }
 
     [[noreturn]] void fail(std::size_t all, const std::string& what) const {
+        std::string text;
+        for (const auto& complaint : complaints_)
+            text += what + (complaint.names.size() > 1 ? "s \"" : " \"") + joined(complaint.names, "\", \"") +
+                    "\":\n" + indented(complaint.problem);
         throw Failure("nothing was run: " + std::to_string(faulty_) + " of " + counted(all, what) +
-                      " cannot be compared\n" + problems_);
+                      " cannot be compared\n" + text);
+    }
+
+    // What the arm would come upon in the files that it reads, of which the first rows are looked at, once for
+    // all arms that read the same.
+    std::string input_problem(const config::Config& config) {
+        for (const auto& [inputs, problem] : looked_at_)
+            if (same_inputs(inputs, config)) return problem;
+        auto problem = listed(input_problems(config, request_.purpose == Purpose::as_configured));
+        looked_at_.emplace_back(config, problem);
+        return problem;
     }
 
     // What a rung sets stands for an external one too: it is told, and it must have the reference's batches.
@@ -289,6 +322,11 @@ private:
         }
         note(*config);
         arm.environment = spin_environment(config->runtime.spin);
+        auto unread = input_problem(*config);
+        if (!first_ && !unread.empty()) {
+            mistaken_ = true;
+            return unread;
+        }
         if (!first_) {
             first_ = true;
             checked_.reference_arm = checked_.arms.size();
@@ -303,10 +341,11 @@ private:
         arm.own_batches = (of_steps() && other_batches(*config)) ||
                           (other_ranks && other_steps(*config, arm.ranks)) ||
                           (request_.operation == compare::Operation::epoch && other_composition(*config));
-        if (arm.differs.empty() || request_.force) return "";
-        mistaken_ = true;
-        return "is not a fair comparison with \"" + checked_.arms[checked_.reference_arm].name + "\":\n    " +
-               joined(arm.differs, "\n    ") +
+        const bool fair = arm.differs.empty() || request_.force;
+        mistaken_ = !fair || !unread.empty();
+        if (fair) return unread;
+        return (unread.empty() ? "" : unread + "\n") + "is not a fair comparison with \"" +
+               checked_.arms[checked_.reference_arm].name + "\":\n    " + joined(arm.differs, "\n    ") +
                "\n--force compares them nevertheless, and every output says so";
     }
 
@@ -318,7 +357,8 @@ private:
     std::int64_t base_ranks_ = 1;
     std::int64_t batch_ = 0;  // of what `check` looked at last
     double learning_rate_ = 0.0;
-    std::string problems_;
+    std::vector<std::pair<config::Config, std::string>> looked_at_;
+    std::vector<Complaint> complaints_;
     std::size_t faulty_ = 0;
 };
 

@@ -38,8 +38,8 @@ struct CheckedArms {
     std::vector<resolver::Measurement> measured;
 };
 
-// Throws Failure with all problems of all arms: values, backends that cannot serve, programs that are not
-// there, unfair comparisons. Of rungs only those that are mistakes.
+// Throws Failure with all problems of all arms: values, backends that cannot serve, programs and files that
+// are not there, unfair comparisons. Of rungs only those that are mistakes.
 CheckedArms check_arms(const ArmsRequest& request, const HostInfo& host);
 
 }  // namespace switchyard::cli

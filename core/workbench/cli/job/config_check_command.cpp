@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/kernel/base/limits.h"
 #include "core/kernel/base/printable.h"
 #include "core/kernel/config/show.h"
 #include "core/kernel/machine/host_info.h"
@@ -18,10 +17,7 @@ namespace switchyard::cli {
 namespace {
 
 std::string told_in_part(const std::vector<std::string>& problems) {
-    constexpr std::size_t most = base::limits::listed_problems;
-    std::string text;
-    for (std::size_t i = 0; i < std::min(problems.size(), most); ++i) text += problems[i] + "\n";
-    if (problems.size() > most) text += "and " + std::to_string(problems.size() - most) + " more\n";
+    const auto text = listed(problems) + "\n";
     return problems.size() > 1 ? text + counted(problems.size(), "error") + "\n" : text;
 }
 

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "core/kernel/base/input_error.h"
+#include "core/kernel/base/joined.h"
+#include "core/kernel/base/limits.h"
 #include "core/kernel/config/shadow_checks.h"
 #include "core/kernel/config/trainable.h"
 #include "core/kernel/resolver/resolver.h"
@@ -51,29 +53,43 @@ std::vector<resolver::Candidate> candidates_of(const std::vector<loader::PluginR
 
 class StartCheck {
 public:
-    explicit StartCheck(const Job& job) : job_(job), config_(job.config) {}
+    explicit StartCheck(const config::Config& config) : config_(config) {}
 
-    std::vector<std::string> run() {
-        check_backends();
-        add(config::labels_problem(config_));
-        for (const auto& problem : train::name_problems(config_)) add(problem);
-        check_weights();
+    std::vector<std::string> of_training(const std::vector<loader::PluginRecord>& records) {
+        check_backends(records);
+        check_model();
         add(config::log_command_problem(config_));
-        if (!config_.data.given()) return std::move(problems_);  // nothing to train on: a plan, a benchmark
-        add(config::phases_problem(config_));
-        check_vocabulary();
-        if (problems_.empty()) check_data();
+        check_inputs();
+        return std::move(problems_);
+    }
+
+    std::vector<std::string> of_inputs(bool reads_data) {
+        check_model();
+        if (reads_data) check_inputs();
         return std::move(problems_);
     }
 
 private:
+    void check_model() {
+        add(config::labels_problem(config_));
+        for (const auto& problem : train::name_problems(config_)) add(problem);
+        check_weights();
+    }
+
+    void check_inputs() {
+        if (!config_.data.given()) return;  // nothing to train on: a plan, a benchmark
+        add(config::phases_problem(config_));
+        check_vocabulary();
+        if (problems_.empty()) check_data();
+    }
+
     void add(std::string problem) {
         if (!problem.empty() && told_.insert(problem).second) problems_.push_back(std::move(problem));
     }
     void add(const char* key, const std::string& problem) { add(config::told_at(config_, key) + problem); }
 
-    void check_backends() {
-        const auto candidates = candidates_of(job_.records);
+    void check_backends(const std::vector<loader::PluginRecord>& records) {
+        const auto candidates = candidates_of(records);
         auto uses = model::outline(config_, model::configured_dtypes(config_));
         uses.push_back(model::outline_precision(config_));
         for (const auto& use : uses) {
@@ -249,7 +265,6 @@ private:
             add(file + ":" + data::to_string(row.place(0, tokens.byte)) + ": error: " + tokens.fault);
     }
 
-    const Job& job_;
     const config::Config& config_;
     std::shared_ptr<const data::Tokenizer> tokenizer_;  // nullptr: none, or made of the data
     const config::SourceConfig* source_ = nullptr;      // that is looked at
@@ -261,6 +276,18 @@ private:
 
 }  // namespace
 
-std::vector<std::string> start_problems(const Job& job) { return StartCheck(job).run(); }
+std::vector<std::string> start_problems(const Job& job) {
+    return StartCheck(job.config).of_training(job.records);
+}
+
+std::vector<std::string> input_problems(const config::Config& config, bool reads_data) {
+    return StartCheck(config).of_inputs(reads_data);
+}
+
+std::string listed(const std::vector<std::string>& problems) {
+    constexpr std::size_t most = base::limits::listed_problems;
+    const auto text = base::joined(std::span(problems).first(std::min(problems.size(), most)), "\n");
+    return problems.size() > most ? text + "\nand " + std::to_string(problems.size() - most) + " more" : text;
+}
 
 }  // namespace switchyard::cli

@@ -13,4 +13,11 @@ namespace switchyard::cli {
 // Each a line with its place. Of the data the first rows of each file are looked at.
 std::vector<std::string> start_problems(const Job& job);
 
+// Of these, what any command comes upon that makes the model - labels, names of [[group]], weights - and,
+// with `reads_data`, one that then trains or reads what the job trains on.
+std::vector<std::string> input_problems(const config::Config& config, bool reads_data);
+
+// A line each, the first of many and how many more there are.
+std::string listed(const std::vector<std::string>& problems);
+
 }  // namespace switchyard::cli

@@ -1,11 +1,15 @@
 #include "core/kernel/config/suggest.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace switchyard::config {
 namespace {
 
 constexpr std::size_t longest_word = 64;  // the distance takes time by the square of it
+
+// What others call it, and what it is here.
+constexpr std::pair<std::string_view, std::string_view> other_names[] = {{"gpu", "cuda"}};
 
 char folded(char c) {
     if (c == '-') return '_';
@@ -31,6 +35,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return above[b.size()];
 }
 
+bool is_same(std::string_view a, std::string_view b) { return std::ranges::equal(a, b, {}, folded, folded); }
+
 bool begins_with(std::string_view text, std::string_view prefix) {
     return text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin(),
                                                       [](char a, char b) { return folded(a) == folded(b); });
@@ -40,6 +46,8 @@ bool begins_with(std::string_view text, std::string_view prefix) {
 
 std::string suggest(std::string_view word, const std::vector<std::string>& candidates) {
     if (word.empty() || word.size() > longest_word) return {};
+    for (const auto& [theirs, ours] : other_names)
+        if (is_same(word, theirs) && std::ranges::count(candidates, ours) > 0) return std::string(ours);
     const std::size_t allowed = std::clamp<std::size_t>(word.size() / 3, 1, 3);
     std::string best;
     std::size_t best_distance = allowed + 1;

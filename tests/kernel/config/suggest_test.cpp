@@ -17,6 +17,12 @@ TEST_CASE("the nearest candidate is suggested") {
     CHECK(suggest("head", keys) == "heads");
 }
 
+TEST_CASE("what goes by another name elsewhere is suggested, not what is spelt like it") {
+    CHECK(suggest("gpu", {"cpu", "cuda"}) == "cuda");
+    CHECK(suggest("GPU", {"cpu", "cuda"}) == "cuda");
+    CHECK(suggest("gpu", {"cpu", "other"}) == "cpu");
+}
+
 TEST_CASE("nothing is suggested where nothing is near") {
     const std::vector<std::string> keys{"layers", "lr", "eps"};
     CHECK(suggest("banana", keys).empty());

@@ -1,9 +1,11 @@
 // switchyard model CONFIG|FOLDER|FILE.gguf
 #include <algorithm>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <optional>
 #include <sstream>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -98,8 +100,21 @@ std::string step_text(const config::Config& config) {
            " times the forward, since what is frozen needs no gradient.";
 }
 
+// A folder that is neither a configuration nor a model, as that of a run, which has both.
+void refuse_folder(const std::string& folder) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(folder, ignored)) return;
+    std::string of_run;
+    for (const auto* const part : {"/model", "/config.toml"})
+        if (std::filesystem::exists(folder + part, ignored))
+            of_run += (of_run.empty() ? "; of a run: " : " or ") + folder + part;
+    throw Failure(
+        folder + ": error: is a folder; expected a TOML file, a Hugging Face folder or a GGUF file" + of_run);
+}
+
 int show_model(const ModelOptions& options) {
     const bool of_files = is_model_folder(options.job.config);
+    if (!of_files) refuse_folder(options.job.config);
     if (of_files && !options.parameters)
         return show_stored_model(options.job.config, options.job, options.json);
     const auto job =

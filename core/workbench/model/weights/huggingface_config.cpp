@@ -61,8 +61,15 @@ config::ModelFolder read_model_folder(const std::string& folder) {
                 folder + (fs::exists(folder, ignored) ? " is not a folder" : " is not there") +
                     "; expected a folder of Hugging Face's, with config.json and model.safetensors, or a "
                     "GGUF file"};
-    if (!fs::exists(file, ignored))
-        return {file, "", folder + " has no config.json; expected a folder of Hugging Face's"};
+    if (!fs::exists(file, ignored)) {
+        const auto whole = folder + "/model";  // of a run
+        return {file, "",
+                folder + " has no config.json; expected a folder of Hugging Face's" +
+                    (fs::exists(whole + "/config.json", ignored) ? "; did you mean " + whole + "?"
+                     : fs::exists(folder + "/config.toml", ignored)
+                         ? ", as a run leaves in " + whole + " at its end"
+                         : "")};
+    }
     const auto read = read_huggingface_config(file);
     if (!read.error.empty()) return {file, "", read.error};
     return {file, model_toml(read.model, folder), ""};

@@ -76,3 +76,14 @@ TEST_CASE("a GGUF file whose tokenizer is not whole generates nothing") {
     check_refused(run({"generate", fixture_file("gguf/llama.gguf"), "--prompt", "0123"}),
                   {"gguf/llama.gguf: tokenizer.ggml.merges: expected a list of texts, got nothing"});
 }
+
+TEST_CASE("a run is no model of files: what of it is one, is told by name") {
+    const auto folder = temporary_dir("run").string();
+    check_refused(run({"model", folder}),
+                  {folder + ": error: is a folder; expected a TOML file, a Hugging Face "
+                            "folder or a GGUF file\n"});
+    fs::create_directory(folder + "/model");
+    std::ofstream(folder + "/config.toml") << "\n";
+    check_refused(run({"model", folder}),
+                  {"; of a run: " + folder + "/model or " + folder + "/config.toml\n"});
+}

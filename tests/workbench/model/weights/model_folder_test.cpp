@@ -78,6 +78,13 @@ TEST_CASE("a folder that is no model's is told at the place that names it") {
     const auto dir = test::temporary_dir("none").string();
     CHECK_THAT(told(from(dir)), contains("job.toml:2:8: error: model.from: " + dir + " has no config.json"));
     CHECK_THAT(told(from(dir + "/x")), contains(dir + "/x is not there; expected a folder of Hugging"));
+    std::filesystem::create_directories(dir + "/run/model");
+    std::ofstream(dir + "/run/config.toml") << "\n";
+    CHECK_THAT(told(from(dir + "/run")), contains("as a run leaves in " + dir + "/run/model at its end"));
+    std::ofstream(dir + "/run/model/config.json") << "{}";
+    CHECK_THAT(told(from(dir + "/run")),
+               contains("/run has no config.json; expected a folder of Hugging Face's; did you mean " + dir +
+                        "/run/model?"));
     std::ofstream(dir + "/config.json") << R"({"model_type": "opt"})";
     CHECK_THAT(told(from(dir)), contains("job.toml:2:8: error: model.from: " + dir +
                                          "/config.json: model_type: expected one of 'bert'"));

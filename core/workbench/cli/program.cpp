@@ -11,6 +11,7 @@
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/printable.h"
 #include "core/kernel/config/suggest.h"
+#include "core/workbench/cli/data/data_sets.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 
@@ -177,6 +178,8 @@ constexpr const char* how_to_need_less =
 CommandError told(const std::string& said, int code) {
     auto text = without_frames(said);
     if (code == Exit::run_failed && is_out_of_memory(text)) text += how_to_need_less;
+    if (const auto hint = how_to_fetch(text); !hint.empty())
+        text += (text.ends_with('\n') ? "" : "\n") + hint;
     const auto line = text.substr(0, text.find('\n'));
     const bool has_place = line.starts_with("error: ") || line.find(": error: ") != std::string::npos;
     return {(has_place ? "" : "error: ") + text + (text.ends_with('\n') ? "" : "\n"), code};

@@ -1,8 +1,11 @@
 #include "core/workbench/cli/data/data_sets.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 
 #include "core/kernel/base/read_text.h"
 #include "core/kernel/machine/program_paths.h"
@@ -71,6 +74,28 @@ DataSets data_sets(const std::string& folder) {
         all.sets.push_back(std::move(set));
     }
     return all;
+}
+
+std::string how_to_fetch(const std::string& text) {
+    constexpr std::string_view place = ".deps/data/";  // as those configurations write it
+    try {
+        for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at + 1)) {
+            const auto begin = text.find_last_of(" \"\n", at) + 1;
+            const auto end = std::min(text.find_first_of(" :;\"\n", at), text.size());
+            const auto folder = text.substr(begin, at - begin) + ".deps", named = text.substr(at, end - at);
+            const auto all = data_sets("");
+            if (fs::exists(text.substr(begin, end - begin)) ||
+                fs::weakly_canonical(folder) != fs::weakly_canonical(all.folder))
+                continue;
+            for (const auto& set : all.sets) {
+                const auto config = base::text_if_readable(beside("share/switchyard/configs/" + set.config));
+                if (!set.there && config.find(named) != std::string::npos)
+                    return "`switchyard data fetch " + set.name + "` brings it";
+            }
+        }
+    } catch (const std::exception&) {  // of a text that tells enough without it
+    }
+    return "";
 }
 
 }  // namespace switchyard::cli

@@ -22,4 +22,8 @@ struct DataSets {
 // program's files are not beside it.
 DataSets data_sets(const std::string& folder);
 
+// What brings a file of those configurations that is not there, where `text` names one: "`switchyard data
+// fetch NAME` brings it"; empty: it names none, or the file would not come to its place.
+std::string how_to_fetch(const std::string& text);
+
 }  // namespace switchyard::cli

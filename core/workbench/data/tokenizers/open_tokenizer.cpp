@@ -15,6 +15,7 @@
 #include "core/workbench/data/tokenizers/pipeline/tokenizer_json.h"
 #include "core/workbench/data/tokenizers/sentencepiece_tokenizer.h"
 #include "core/workbench/data/tokenizers/smiles_tokenizer.h"
+#include "core/workbench/data/tokenizers/vocabulary_file.h"
 #include "core/workbench/data/tokenizers/wordpiece.h"
 
 namespace switchyard::data {
@@ -56,7 +57,7 @@ std::string without_error(std::string text) {
 
 TokenizerFile read_file(const std::string& path) {
     auto bytes = base::read_text(path, base::limits::vocabulary_bytes);
-    if (!bytes) throw base::InputError(path + ": cannot be opened; expected the file of a tokenizer");
+    if (!bytes) throw base::InputError(not_opened(path) + "; expected the file of a tokenizer");
     return {path, std::move(*bytes)};
 }
 

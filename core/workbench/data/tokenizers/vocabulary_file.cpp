@@ -1,7 +1,9 @@
 #include "core/workbench/data/tokenizers/vocabulary_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/printable.h"
@@ -22,6 +24,12 @@ std::string no_text(const std::string& text) {
 
 }  // namespace
 
+std::string not_opened(const std::string& path) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error) && !error) error = {ENOENT, std::generic_category()};
+    return path + ": cannot be opened: " + error.message();
+}
+
 VocabularyFile open_vocabulary(const std::string& path) {
     const std::string expected = "; expected a vocabulary, one token a line";
     std::error_code ignored;
@@ -32,7 +40,7 @@ VocabularyFile open_vocabulary(const std::string& path) {
     }
     try {
         auto text = base::read_text(path, base::limits::vocabulary_bytes);
-        if (!text) return {"", path + ": cannot be opened" + expected};
+        if (!text) return {"", not_opened(path) + expected};
         auto fault = no_text(*text);
         if (!fault.empty()) return {"", path + ":" + fault + expected};
         return {std::move(*text), ""};

@@ -18,6 +18,9 @@ struct VocabularyFile {
 
 VocabularyFile open_vocabulary(const std::string& path);
 
+// "FILE: cannot be opened: No such file or directory", of a file that is not there or not to be seen.
+std::string not_opened(const std::string& path);
+
 // Calls `take` with each line, without its end, until it returns what is wrong with one; then returns that,
 // or "LINE: there are more than ...".
 std::string for_each_token(std::string_view text, const std::function<std::string(std::string_view)>& take);

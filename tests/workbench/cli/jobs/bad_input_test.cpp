@@ -167,7 +167,8 @@ TEST_CASE("a job whose parts do not fit each other is refused") {
         {{"data.train=[\"" + job.file("none.tsv") + "\"]"},
          {"--set #1: error: data.train: " + job.file("none.tsv") + ": ", "No such file or directory"}},
         {{"data.vocabulary=" + job.file("none.txt")},
-         {"--set #1: error: data.vocabulary: " + job.file("none.txt") + ": cannot be opened"}},
+         {"--set #1: error: data.vocabulary: " + job.file("none.txt") +
+          ": cannot be opened: No such file or directory; expected a vocabulary"}},
         {{"data.vocabulary=" + job.file("empty")},
          {"error: data.vocabulary: ", "is a folder without a tokenizer; expected tokenizer.json",
           "vocab.txt"}},
@@ -359,6 +360,26 @@ TEST_CASE("what a run's folder or an option stands for is told by its own name, 
     REQUIRE(::mkfifo((run_folder + "/model/model.safetensors").c_str(), 0600) == 0);
     job.write("run/vocab.txt", bytes_of(job.file("vocab.txt")));
     check_refused(run({"predict", run_folder, "a"}), {"model.safetensors: is not a regular file"});
+}
+
+TEST_CASE("data of a job that comes along, which are not there, are told with the command that brings them") {
+    const TinyJob job;
+    fs::create_directory(job.file("configs"));
+    const auto copied = [&](const std::string& name) {
+        return job.write("configs/" + name, bytes_of(source_dir() / "configs" / name));
+    };
+    const RunOptions beside{{{"SWITCHYARD_DEPS", job.file(".deps")}}};
+    const auto molecules = copied("molecules.toml");
+    check_refused(run({"data", "show", molecules}, beside),
+                  {job.file(".deps/data/moses/"), "\n`switchyard data fetch molecules` brings it\n"});
+    check_refused(run({"config", "check", copied("next-sentence.toml")}, beside),
+                  {"\n`switchyard data fetch demo` brings it\n"});
+    check_refused(run({"generate", copied("smollm2.toml"), "--prompt", "a"}, beside),
+                  {"\n`switchyard data fetch smollm2` brings it\n"});
+    // It would bring it to another place.
+    const auto elsewhere = run({"config", "check", molecules});
+    CHECK(elsewhere.code == 2);
+    CHECK(elsewhere.err.find("brings it") == std::string::npos);
 }
 
 TEST_CASE("more threads than cores are told") {

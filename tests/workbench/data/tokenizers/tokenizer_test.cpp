@@ -141,7 +141,7 @@ TEST_CASE("a damaged vocabulary of molecules says where and why") {
     CHECK(error(head) ==
           "v: holds no token; expected <pad>, <bos>, <eos>, <unk>, <mask> and tokens of SMILES, one a line");
     CHECK(SmilesTokenizer::open("/nowhere/v").error ==
-          "/nowhere/v: cannot be opened; expected a vocabulary, one token a line");
+          "/nowhere/v: cannot be opened: No such file or directory; expected a vocabulary, one token a line");
 }
 
 TEST_CASE("brackets, parentheses and rings must be closed") {

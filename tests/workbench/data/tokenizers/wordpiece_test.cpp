@@ -83,7 +83,8 @@ TEST_CASE("a text that is too long is cut before [SEP]") {
 
 TEST_CASE("a vocabulary that cannot be used says where and why") {
     CHECK(WordPiece::open("/nowhere/vocab.txt").error ==
-          "/nowhere/vocab.txt: cannot be opened; expected a vocabulary, one token a line");
+          "/nowhere/vocab.txt: cannot be opened: No such file or directory; expected a vocabulary, one token "
+          "a line");
     const auto folder = test::temporary_dir("vocabulary").string();
     CHECK(WordPiece::open(folder).error == folder + ": is a folder; expected a vocabulary, one token a line");
     std::ofstream(folder + "/vocab.txt") << "a\n";

@@ -50,8 +50,8 @@ void add_overrides(CLI::App& command, JobOptions& options, const std::string& he
 void add_locked(CLI::App& command, JobOptions& options) {
     command.add_flag(
         "--locked", options.locked,
-        "only with plugins as they are in the lock that `switchyard plugins lock` wrote: plugins.lock, "
-        "or plugins.lock beside CONFIG");
+        "only with plugins as they are in the lock that `switchyard plugins lock` wrote: the file "
+        "that the key plugins.lock names, or else the file plugins.lock beside CONFIG");
 }
 
 std::vector<std::string> preset_dirs() {

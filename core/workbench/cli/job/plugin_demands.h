@@ -10,7 +10,8 @@
 
 namespace switchyard::cli {
 
-// plugins.lock, or plugins.lock beside the configuration's file; without one in the current folder.
+// The file that the key plugins.lock names, or else plugins.lock beside the configuration's file; without one
+// in the current folder.
 std::string lock_file_of(const config::Config& config, const std::string& config_file);
 
 // `locked`: the lock is demanded even if plugins.require does not. Throws Failure where a key or the lock

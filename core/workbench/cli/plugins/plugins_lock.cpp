@@ -90,7 +90,8 @@ Action setup_plugins_lock(CLI::App& command) {
         "TOML file, whose plan's plugins are locked; without it all that are found");
     command
         .add_option("--output", options->output,
-                    "file to write; default: plugins.lock of CONFIG, or plugins.lock beside it")
+                    "file to write; default: the file that the key plugins.lock names, or else the file "
+                    "plugins.lock beside CONFIG")
         ->check(output_file())
         ->type_name("FILE");
     return [options] { return lock(*options); };

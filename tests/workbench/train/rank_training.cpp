@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <stdexcept>
 
@@ -65,14 +66,10 @@ at::Tensor values_of(const model::Parameters& parameters) {
     return at::cat(values);
 }
 
-Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated, distributed::Group* group) {
-    const auto texts = texts_for(one.task);
-    auto sets = sets_of(one, batch, accumulated);
-    if (group != nullptr) {
-        sets.push_back("distributed.mesh.tensor=" + std::to_string(one.tensor));
-        sets.push_back("distributed.mesh.pipeline=" + std::to_string(one.pipeline));
-        if (one.sequence) sets.emplace_back("distributed.sequence_parallel=true");
-    }
+namespace {
+
+Trained trained_with(const Sets& sets, const std::string& task, distributed::Group* group) {
+    const auto texts = texts_for(task);
     ShortTraining job(sets, texts, group);
     Trained trained;
     train::TrainerHooks hooks;
@@ -100,6 +97,27 @@ Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated
     for (const auto& [name, master] : state.masters)
         trained.state_bytes += static_cast<std::int64_t>(master.nbytes());
     return trained;
+}
+
+// What one process learns of a job, which many cases are held against: each is trained once.
+Trained trained_alone(const Sets& sets, const std::string& task) {
+    static std::mutex mutex;
+    static std::map<Sets, Trained> known;  // the task is among the sets
+    const std::lock_guard lock(mutex);
+    const auto found = known.find(sets);
+    if (found != known.end()) return found->second;
+    return known.emplace(sets, trained_with(sets, task, nullptr)).first->second;
+}
+
+}  // namespace
+
+Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated, distributed::Group* group) {
+    auto sets = sets_of(one, batch, accumulated);
+    if (group == nullptr) return trained_alone(sets, one.task);
+    sets.push_back("distributed.mesh.tensor=" + std::to_string(one.tensor));
+    sets.push_back("distributed.mesh.pipeline=" + std::to_string(one.pipeline));
+    if (one.sequence) sets.emplace_back("distributed.sequence_parallel=true");
+    return trained_with(sets, one.task, group);
 }
 
 std::vector<Trained> train_on_ranks(const Case& one, std::int64_t batch, std::int64_t accumulated) {

@@ -58,6 +58,7 @@ struct Trained {
     std::int64_t held_bytes = 0;   // the most memory that parameters themselves had after a step
 };
 
+// Without a group what one process learns, whatever ranks, tensor, pipeline and sequence say.
 Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated,
                    distributed::Group* group = nullptr);
 std::vector<Trained> train_on_ranks(const Case& one, std::int64_t batch, std::int64_t accumulated);

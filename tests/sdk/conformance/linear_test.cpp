@@ -31,15 +31,15 @@ TEST_CASE("a right linear layer passes every case, and no two cases have one nam
     for (const std::uint64_t seed : {1, 2}) {
         conformance::VerifyOptions options;
         options.seed = seed;
-        if (seed > 1) options.dtypes = {DType::float32};
-        expect_right(test::under_test(test::linear_entry), options, seed > 1 ? 100 : 600);
+        options.dtypes = seed > 1 ? std::vector{DType::float32} : test::two_dtypes;
+        expect_right(test::under_test(test::linear_entry), options, seed > 1 ? 100 : 300);
     }
 }
 
 TEST_CASE("a linear layer may prepare weights or not, and let go of them or not") {
     conformance::VerifyOptions options;
     options.filter = "/prepared";
-    options.dtypes = {DType::float32, DType::bfloat16};
+    options.dtypes = test::two_dtypes;
     for (const char* way : {"form_beside_weight", "forms_for_training_alone"})
         expect_right(test::under_test(test::linear_entry, way), options, 100);
 }
@@ -48,7 +48,7 @@ TEST_CASE("a linear layer of ATen calls is differentiated by autograd") {
     test::LocalComponent followed = test::linear_entry;
     followed.manifest.gradient = GradientMode::differentiable;
     conformance::VerifyOptions options;
-    options.dtypes = {DType::float32, DType::bfloat16};
+    options.dtypes = test::two_dtypes;
     expect_right(test::under_test(followed), options, 300);
 }
 

@@ -18,6 +18,10 @@ struct Mutant {
 // "12 cases: wrong_output (where: detail) ..."
 std::string codes_of(const conformance::Report& report);
 
+// A wide one and a narrow one, in which right components are held here; plugins' own are in all of them
+// (tests/plugins/builtin).
+inline const std::vector<DType> two_dtypes{DType::float32, DType::bfloat16};
+
 // The cases that ran.
 std::vector<std::string> names_of(const LocalComponent& sample, conformance::VerifyOptions options,
                                   const std::string& mutation = "");

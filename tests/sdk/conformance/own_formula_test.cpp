@@ -19,7 +19,7 @@ namespace {
 void check_right(const test::LocalComponent& component, const std::string& own,
                  const std::vector<std::string>& families) {
     conformance::VerifyOptions options;
-    options.dtypes = {DType::float32, DType::bfloat16};
+    options.dtypes = test::two_dtypes;
     options.filter = own;
     options.drawn = 10;
     std::set<std::string> seen;

@@ -189,7 +189,7 @@ TEST_CASE("what is saved is what PEFT saved, and is read again") {
             if (tensor.name.find("c_attn") != std::string::npos) {  // three adapters in one
                 const auto module = tensor.name.substr(17, tensor.name.find(".lora") - 17);
                 CHECK(config.ranks.at(module) == 9);
-                CHECK(config.scale(module) == 2.0);
+                CHECK(config.scale(module, 9) == 2.0);
                 continue;
             }
             CHECK(model::view_stored(saved, *found).equal(model::view_stored(right, tensor)));
@@ -249,6 +249,9 @@ TEST_CASE("an adapter that does not fit is refused, and nothing is changed") {
     CHECK_THAT(refused({{"bias", "all"}}), contains("bias is \"all\"; expected \"none\""));
     CHECK_THAT(refused({{"r", 0}}), contains("r is 0; expected a whole number from 1"));
     CHECK_THAT(refused({{"rank_pattern", {{"q", "x"}}}}), contains("q is x; expected a whole number"));
+    CHECK_THAT(
+        refused({{"alpha_pattern", {{R"(block\.\d+\.q)", 3}}}}),
+        contains(R"(alpha_pattern has the regular expression "block\.\d+\.q"; expected names of modules)"));
     CHECK(refused({{"r", 5}}) == "nothing");
     CHECK_THROWS_WITH(model::read_adapter_config("/nowhere"), contains("there is no such folder"));
 }

@@ -1,6 +1,8 @@
 #include "core/workbench/model/weights/adapter_config.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include <nlohmann/json.hpp>
@@ -43,7 +45,7 @@ public:
                 adapter.ranks[module] = whole(module.c_str(), ranks, 8);
         if (alphas.is_object())
             for (const auto& [module, value] : alphas.items())
-                adapter.alphas[module] = positive(module.c_str(), alphas, 8.0);
+                adapter.alphas.emplace_back(plain(module), positive(module.c_str(), alphas, 8.0));
         return adapter;
     }
 
@@ -51,6 +53,14 @@ private:
     [[noreturn]] void refuse(const std::string& key, const std::string& got,
                              const std::string& expected) const {
         throw base::InputError(file_ + ": error: " + key + " " + got + "; expected " + expected);
+    }
+
+    // PEFT takes the keys for regular expressions; nearly all are names.
+    const std::string& plain(const std::string& module) const {
+        if (module.find_first_of("\\*+?()[]{}|^$", module.starts_with('^') ? 1 : 0) != std::string::npos)
+            refuse("alpha_pattern", "has the regular expression \"" + module + "\"",
+                   "names of modules, or how these end");
+        return module;
     }
 
     std::int64_t whole(const char* key, const Json& object, std::int64_t otherwise) const {
@@ -84,13 +94,19 @@ private:
     const Json& json_;
 };
 
+// As get_pattern_key of peft, utils/other.py: re.match(rf"(.*\.)?({key})$", module).
+bool is_meant(std::string_view key, std::string_view module) {
+    if (key.starts_with('^')) return module == key.substr(1);
+    if (!module.ends_with(key)) return false;
+    return module.size() == key.size() || module[module.size() - key.size() - 1] == '.';
+}
+
 }  // namespace
 
-double AdapterConfig::scale(const std::string& module) const {
-    const auto its_rank = ranks.find(module);
-    const auto its_alpha = alphas.find(module);
-    return (its_alpha != alphas.end() ? its_alpha->second : alpha) /
-           static_cast<double>(its_rank != ranks.end() ? its_rank->second : rank);
+double AdapterConfig::scale(const std::string& module, std::int64_t its_rank) const {
+    const auto found =
+        std::ranges::find_if(alphas, [&](const auto& one) { return is_meant(one.first, module); });
+    return (found != alphas.end() ? found->second : alpha) / static_cast<double>(its_rank);
 }
 
 AdapterConfig read_adapter_config(const std::string& folder) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/kernel/config/task_config.h"
@@ -19,14 +20,15 @@ struct AdapterConfig {
     std::string task;                  // task_type: "SEQ_CLS", ...; empty: none is said
     std::vector<std::string> targets;  // modules, by their whole names or how these end
     std::vector<std::string> whole;    // modules_to_save
-    // Modules with numbers of their own, by whole names.
+    // Modules with numbers of their own (rank_pattern, alpha_pattern), by their whole names or how these end;
+    // "^" before a name: the whole one only. Of several alphas for a module the first counts, as in PEFT.
     std::map<std::string, std::int64_t> ranks;
-    std::map<std::string, double> alphas;
+    std::vector<std::pair<std::string, double>> alphas;
 
     bool operator==(const AdapterConfig&) const = default;
 
-    // alpha / rank of a module.
-    double scale(const std::string& module) const;
+    // alpha / rank of a module whose adapter has that rank, which the first dimension of its lora_A is.
+    double scale(const std::string& module, std::int64_t its_rank) const;
 };
 
 // Names of files in the folder of an adapter.

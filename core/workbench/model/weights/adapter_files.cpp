@@ -167,7 +167,7 @@ private:
         const auto a = tensor(base + ".lora_A.weight", {width, in}, true);
         const auto b = tensor(base + ".lora_B.weight", {out, width}, true);
         if (!a.defined() || !b.defined()) return;
-        const double scale = adapter_.scale(module.name), ours = low_rank_scale(config_.lora);
+        const double scale = adapter_.scale(module.name, width), ours = low_rank_scale(config_.lora);
         if (scale != ours)
             return problem("alpha / rank of " + module.name + " is " + std::to_string(scale) + "; expected " +
                            std::to_string(ours) + ", as lora.alpha and lora.rank say");
@@ -252,7 +252,7 @@ base::FileError save_adapter(const std::string& folder, const config::Config& co
         adapter.transposed = adapter.transposed || module.theirs->transposed;
         if (const auto count = static_cast<std::int64_t>(module.ours.size()); count > 1) {
             adapter.ranks[module.name] = adapter.rank * count;
-            adapter.alphas[module.name] = adapter.alpha * static_cast<double>(count);
+            adapter.alphas.emplace_back(module.name, adapter.alpha * static_cast<double>(count));
         }
     }
     const auto value = [&](const std::string& name) { return value_of(parameters, name); };

@@ -127,7 +127,7 @@ private:
                              shape_text(a.sizes()) + " does not fit '" + module + ".weight' of " + base_ +
                              ", which has shape " + shape_text(weight->tensor.sizes()) +
                              ": it is an adapter of another model");
-        auto added = at::matmul(b, a).mul_(adapter_.scale(module));
+        auto added = at::matmul(b, a).mul_(adapter_.scale(module, a.size(0)));
         if (adapter_.transposed) added = added.t();
         weight->tensor = weight->tensor.to(at::kFloat).add(added).to(weight->tensor.scalar_type());
         result.merged.push_back(module + ".weight");

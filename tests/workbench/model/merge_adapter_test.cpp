@@ -1,0 +1,101 @@
+// Adapters of PEFT's form merged into folders of a few small numbers, against what is computed here.
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/matmul.h>
+#include <nlohmann/json.hpp>
+
+#include "core/workbench/model/weights/adapter_config.h"
+#include "core/workbench/model/weights/merge_adapter.h"
+#include "core/workbench/model/weights/tensors.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using nlohmann::json;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Tensors = std::vector<model::NamedTensor>;
+
+// Small whole numbers, others for each `first`; their products are exact.
+at::Tensor numbers(std::int64_t rows, std::int64_t columns, std::int64_t first) {
+    return (at::arange(rows * columns).mul(7).add(first).remainder(11) - 5)
+        .to(at::kFloat)
+        .view({rows, columns});
+}
+
+std::string prefixed(const std::string& name) { return "base_model.model." + name; }
+
+// A model and an adapter of it, each a folder.
+struct Merge {
+    Merge(const json& config, const Tensors& base, const json& adapter_config, const Tensors& tensors) {
+        write(config, "config.json", base, model_folder, "model.safetensors");
+        json whole{{"peft_type", "LORA"}, {"r", 4}, {"lora_alpha", 8}};
+        whole.update(adapter_config);
+        auto named = tensors;
+        for (auto& tensor : named) tensor.name = prefixed(tensor.name);
+        write(whole, model::adapter_config_file, named, adapter, model::adapter_weights_file);
+    }
+
+    model::MergeResult merge() const { return model::merge_adapter(adapter, model_folder, merged); }
+
+    // Of the merged model.
+    at::Tensor tensor(const std::string& name) const {
+        const auto opened = model::SafetensorsFile::open(merged + "/model.safetensors");
+        REQUIRE(opened.error == "");
+        const auto* const found = opened.file->find(name);
+        INFO(name);
+        REQUIRE(found != nullptr);
+        return model::view_stored(opened.file, *found).clone();
+    }
+    fs::path folder = test::temporary_dir("merge");
+    std::string model_folder = (folder / "model").string(), adapter = (folder / "adapter").string(),
+                merged = (folder / "merged").string();
+
+private:
+    static void write(const json& config, const std::string& config_name, const Tensors& tensors,
+                      const std::string& to, const std::string& weights_name) {
+        fs::create_directories(to);
+        std::ofstream(to + "/" + config_name) << config.dump();
+        REQUIRE_FALSE(model::write_safetensors(to + "/" + weights_name, tensors, {{"format", "pt"}}));
+    }
+};
+
+const json llama{{"architectures", {"LlamaForCausalLM"}}, {"model_type", "llama"}, {"vocab_size", 5}};
+
+}  // namespace
+
+TEST_CASE("merge scales by the alpha whose name a module's ends with, and by the rank that lora_A has") {
+    const auto q = numbers(2, 3, 1), v = numbers(2, 3, 2), o = numbers(2, 3, 3);
+    const auto qa = numbers(2, 3, 4), qb = numbers(2, 2, 5), va = numbers(4, 3, 6), vb = numbers(2, 4, 7),
+               oa = numbers(4, 3, 8), ob = numbers(2, 4, 9);
+    const Merge of(llama, {{"h.q_proj.weight", q}, {"h.v_proj.weight", v}, {"h.o_proj.weight", o}},
+                   {{"rank_pattern", {{"q_proj", 2}}}, {"alpha_pattern", {{"v_proj", 32}}}},
+                   {{"h.q_proj.lora_A.weight", qa},
+                    {"h.q_proj.lora_B.weight", qb},
+                    {"h.v_proj.lora_A.weight", va},
+                    {"h.v_proj.lora_B.weight", vb},
+                    {"h.o_proj.lora_A.weight", oa},
+                    {"h.o_proj.lora_B.weight", ob}});
+    CHECK(of.merge().merged.size() == 3);
+    CHECK(of.tensor("h.q_proj.weight").equal(q + at::matmul(qb, qa) * 4));
+    CHECK(of.tensor("h.v_proj.weight").equal(v + at::matmul(vb, va) * 8));
+    CHECK(of.tensor("h.o_proj.weight").equal(o + at::matmul(ob, oa) * 2));
+}
+
+TEST_CASE("the first pattern that is a module's name, or its end behind a dot, says its alpha") {
+    model::AdapterConfig adapter;
+    adapter.alphas = {{"1.v_proj", 16.0}, {"v_proj", 32.0}, {"^h.q_proj", 64.0}, {"proj", 128.0}};
+    CHECK(adapter.scale("h.1.v_proj", 4) == 4.0);
+    CHECK(adapter.scale("h.11.v_proj", 4) == 8.0);
+    CHECK(adapter.scale("v_proj", 4) == 8.0);
+    CHECK(adapter.scale("h.q_proj", 4) == 16.0);
+    CHECK(adapter.scale("x.h.q_proj", 4) == 2.0);
+    CHECK(adapter.scale("h.o_proj", 2) == 4.0);
+}

@@ -9,6 +9,7 @@
 #include <ATen/ops/matmul.h>
 #include <nlohmann/json.hpp>
 
+#include "core/kernel/base/input_error.h"
 #include "core/workbench/model/weights/adapter_config.h"
 #include "core/workbench/model/weights/merge_adapter.h"
 #include "core/workbench/model/weights/tensors.h"
@@ -46,6 +47,13 @@ struct Merge {
     model::MergeResult merge() const { return model::merge_adapter(adapter, model_folder, merged); }
 
     // Of the merged model.
+    json config() const {
+        std::ifstream in(merged + "/config.json");
+        return json::parse(in);
+    }
+    std::size_t size() const {
+        return model::SafetensorsFile::open(merged + "/model.safetensors").file->tensors().size();
+    }
     at::Tensor tensor(const std::string& name) const {
         const auto opened = model::SafetensorsFile::open(merged + "/model.safetensors");
         REQUIRE(opened.error == "");
@@ -98,4 +106,78 @@ TEST_CASE("the first pattern that is a module's name, or its end behind a dot, s
     CHECK(adapter.scale("h.q_proj", 4) == 16.0);
     CHECK(adapter.scale("x.h.q_proj", 4) == 2.0);
     CHECK(adapter.scale("h.o_proj", 2) == 4.0);
+}
+
+TEST_CASE("merge adds the adapter of an embedding to its table, of which a row is a token") {
+    const auto table = numbers(5, 3, 1), q = numbers(3, 3, 2), a = numbers(4, 5, 3), b = numbers(3, 4, 4),
+               qa = numbers(4, 3, 5), qb = numbers(3, 4, 6);
+    const bool transposed = GENERATE(false, true);  // of linear layers alone
+    const Merge of(llama, {{"model.embed_tokens.weight", table}, {"h.q_proj.weight", q}},
+                   {{"fan_in_fan_out", transposed}, {"task_type", "CAUSAL_LM"}},
+                   {{"model.embed_tokens.base_layer.weight", table},
+                    {"model.embed_tokens.lora_embedding_A", a},
+                    {"model.embed_tokens.lora_embedding_B", b},
+                    {"h.q_proj.lora_A.weight", qa},
+                    {"h.q_proj.lora_B.weight", qb}});
+    const auto result = of.merge();
+    CHECK(result.merged.size() == 2);
+    CHECK(result.whole.empty());
+    CHECK(of.size() == 2);
+    CHECK(of.tensor("model.embed_tokens.weight").equal(table + at::matmul(b, a).t() * 2));
+    const auto added = at::matmul(qb, qa) * 2;
+    CHECK(of.tensor("h.q_proj.weight").equal(q + (transposed ? added.t() : added)));
+    CHECK(of.config() == llama);
+}
+
+TEST_CASE("tables of tokens with other rows take the place of the base's, and the vocabulary has as many") {
+    const auto old_table = numbers(5, 3, 1), old_head = numbers(5, 3, 2), table = numbers(6, 3, 3),
+               head = numbers(6, 3, 4), a = numbers(4, 6, 5), b = numbers(3, 4, 6), none = numbers(6, 3, 7);
+    const Tensors base{{"model.embed_tokens.weight", old_table}, {"lm_head.weight", old_head}};
+    // As PEFT saves modules_to_save of a vocabulary that was resized.
+    const Merge saved(llama, base,
+                      {{"task_type", "CAUSAL_LM"}, {"modules_to_save", {"embed_tokens", "lm_head"}}},
+                      {{"model.embed_tokens.modules_to_save.weight", table},
+                       {"model.embed_tokens.original_module.weight", none},
+                       {"model.embed_tokens.weight", table},
+                       {"lm_head.modules_to_save.weight", head},
+                       {"lm_head.original_module.weight", none}});
+    CHECK(saved.merge().whole.size() == 2);
+    CHECK(saved.size() == 2);
+    CHECK(saved.tensor("model.embed_tokens.weight").equal(table));
+    CHECK(saved.tensor("lm_head.weight").equal(head));
+    CHECK(saved.config()["vocab_size"] == 6);
+    // With an adapter of the table that was resized.
+    const Merge adapted(llama, base, {{"task_type", "CAUSAL_LM"}, {"target_modules", {"embed_tokens"}}},
+                        {{"model.embed_tokens.base_layer.weight", table},
+                         {"model.embed_tokens.lora_embedding_A", a},
+                         {"model.embed_tokens.lora_embedding_B", b},
+                         {"lm_head.weight", head}});
+    CHECK(adapted.merge().merged.size() == 1);
+    CHECK(adapted.tensor("model.embed_tokens.weight").equal(table + at::matmul(b, a).t() * 2));
+    CHECK(adapted.tensor("lm_head.weight").equal(head));
+    CHECK(adapted.config()["vocab_size"] == 6);
+}
+
+TEST_CASE("merge refuses by name what an adapter has besides products and tensors that were trained whole") {
+    const auto refused = [](const Tensors& tensors) {
+        const Merge of(llama, {{"h.q_proj.weight", numbers(2, 3, 1)}}, {{"r", 2}, {"lora_alpha", 2}},
+                       tensors);
+        std::string message = "nothing";
+        try {
+            of.merge();
+        } catch (const base::InputError& error) {
+            message = error.what();
+        }
+        CHECK_FALSE(fs::exists(of.merged));
+        return message;
+    };
+    CHECK_THAT(
+        refused({{"h.embed_tokens.token_adapter.trainable_tokens_delta", numbers(2, 3, 1)}}),
+        test::contains("h.embed_tokens.token_adapter.trainable_tokens_delta': expected lora_A and lora_B"));
+    CHECK_THAT(refused({{"h.q_proj.lora_magnitude_vector", numbers(2, 1, 1)}}),
+               test::contains("h.q_proj.lora_magnitude_vector': expected lora_A and lora_B"));
+    CHECK_THAT(refused({{"h.q_proj.lora_A.weight", numbers(2, 3, 1)}}),
+               test::contains("has h.q_proj.lora_A.weight without h.q_proj.lora_B.weight"));
+    CHECK_THAT(refused({{"h.q_proj.lora_B.weight", numbers(2, 2, 1)}}),
+               test::contains("has h.q_proj.lora_B.weight without h.q_proj.lora_A.weight"));
 }

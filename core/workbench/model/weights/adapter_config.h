@@ -36,7 +36,7 @@ inline constexpr const char* adapter_config_file = "adapter_config.json";
 inline constexpr const char* adapter_weights_file = "adapter_model.safetensors";
 
 // Throws InputError for a folder without the file, what is no LoRA, and what we do not compute: DoRA, scaling
-// by the root of the rank, trained biases, embeddings.
+// by the root of the rank, trained biases.
 AdapterConfig read_adapter_config(const std::string& folder);
 
 std::string to_adapter_config(const AdapterConfig& adapter);

@@ -28,7 +28,25 @@ using base::InputError;
 using base::Json;
 
 constexpr std::string_view adapter_prefix = "base_model.model.";
-constexpr std::string_view a_end = ".lora_A.weight", b_end = ".lora_B.weight";
+
+// How the names of an adapter's two tensors end.
+struct Ends {
+    std::string_view a, b;
+    bool embedding;
+};
+constexpr std::array<Ends, 2> products{
+    {{".lora_A.weight", ".lora_B.weight", false}, {".lora_embedding_A", ".lora_embedding_B", true}}};
+
+// Parts of names: an embedding that has an adapter or other rows is saved as it was below the adapter, as it
+// was before training and as it was trained (peft, utils/save_and_load.py).
+constexpr std::string_view below = ".base_layer.", before = ".original_module.", saved = ".modules_to_save.";
+
+bool has_part(const std::string& name, std::string_view part) { return name.find(part) != std::string::npos; }
+
+std::string without_part(std::string name, std::string_view part) {
+    if (const auto at = name.find(part); at != std::string::npos) name.replace(at, part.size(), ".");
+    return name;
+}
 
 std::shared_ptr<const SafetensorsFile> opened(const std::string& path) {
     auto file = SafetensorsFile::open(path);
@@ -69,12 +87,11 @@ public:
             if (!stored.name.starts_with(adapter_prefix))
                 throw InputError(path_ + ": error: tensor '" + stored.name +
                                  "': expected a name that begins with " + std::string(adapter_prefix));
-            const auto name = stored.name.substr(adapter_prefix.size());
-            if (name.ends_with(a_end))
-                add_product(name.substr(0, name.size() - a_end.size()), stored);
-            else if (!name.ends_with(b_end))
-                take_whole(name, view_stored(file_, stored));
+            const auto name = name_of(stored);
+            auto* const weight = has_part(name, below) ? find(without_part(name, below)) : nullptr;
+            if (weight != nullptr) set(*weight, view_stored(file_, stored).to(weight->tensor.scalar_type()));
         }
+        for (const auto& stored : file_->tensors()) take(stored);
         if (result.merged.empty() && result.whole.empty())
             throw InputError(path_ + ": error: has no tensors");
         // Files of the model alone, as of a BertModel, leave out what a model with a head calls it.
@@ -110,10 +127,39 @@ private:
         return &*inner;
     }
 
-    void add_product(const std::string& module, const StoredTensor& stored_a) {
-        const auto* const stored_b = file_->find(std::string(adapter_prefix) + module + std::string(b_end));
+    static std::string name_of(const StoredTensor& stored) {
+        return stored.name.substr(adapter_prefix.size());
+    }
+
+    const StoredTensor* stored(const std::string& name) const {
+        return file_->find(std::string(adapter_prefix) + name);
+    }
+
+    void take(const StoredTensor& tensor) {
+        const auto name = name_of(tensor);
+        for (const auto& ends : products) {
+            if (name.ends_with(ends.a))
+                return add_product(name.substr(0, name.size() - ends.a.size()), ends, tensor);
+            if (!name.ends_with(ends.b)) continue;
+            const auto other = name.substr(0, name.size() - ends.b.size()) + std::string(ends.a);
+            if (stored(other) == nullptr)
+                throw InputError(path_ + ": error: has " + name + " without " + other);
+            return;
+        }
+        if (has_part(name, ".lora_") || has_part(name, ".token_adapter."))
+            throw InputError(path_ + ": error: tensor '" + tensor.name +
+                             "': expected lora_A and lora_B of linear layers or embeddings, and tensors that "
+                             "were trained whole");
+        if (has_part(name, below) || has_part(name, before)) return;
+        const auto plain = without_part(name, saved);
+        if (plain == name || stored(plain) == nullptr) take_whole(plain, view_stored(file_, tensor));
+    }
+
+    void add_product(const std::string& module, const Ends& ends, const StoredTensor& stored_a) {
+        const auto* const stored_b = stored(module + std::string(ends.b));
         if (stored_b == nullptr)
-            throw InputError(path_ + ": error: has " + module + std::string(a_end) + " without its lora_B");
+            throw InputError(path_ + ": error: has " + module + std::string(ends.a) + " without " + module +
+                             std::string(ends.b));
         auto* const weight = find(module + ".weight");
         if (weight == nullptr)
             throw InputError(path_ + ": error: " + base_ + " has no tensor '" + module +
@@ -121,37 +167,42 @@ private:
         const auto a = view_stored(file_, stored_a).to(at::kFloat),
                    b = view_stored(file_, *stored_b).to(at::kFloat);
         const bool fits = a.dim() == 2 && b.dim() == 2 && weight->tensor.dim() == 2 && b.size(1) == a.size(0);
-        const auto rows = adapter_.transposed ? 1 : 0;
+        const bool transposed = adapter_.transposed || ends.embedding;  // a table has a row a token
+        const auto rows = transposed ? 1 : 0;
         if (!fits || weight->tensor.size(rows) != b.size(0) || weight->tensor.size(1 - rows) != a.size(1))
             throw InputError(path_ + ": error: an adapter of " + shape_text(b.sizes()) + " and " +
                              shape_text(a.sizes()) + " does not fit '" + module + ".weight' of " + base_ +
                              ", which has shape " + shape_text(weight->tensor.sizes()) +
                              ": it is an adapter of another model");
         auto added = at::matmul(b, a).mul_(adapter_.scale(module, a.size(0)));
-        if (adapter_.transposed) added = added.t();
+        if (transposed) added = added.t();
         weight->tensor = weight->tensor.to(at::kFloat).add(added).to(weight->tensor.scalar_type());
         result.merged.push_back(module + ".weight");
     }
 
     void take_whole(const std::string& name, const at::Tensor& value) {
-        if (auto* const weight = find(name)) {
-            if (weight->tensor.sizes() == value.sizes()) {
-                weight->tensor = value;
-                result.whole.push_back(name);
-                return;
-            }
-            weights_.erase(weights_.begin() + (weight - weights_.data()));
-        }
-        weights_.push_back({name, value});
+        if (auto* const weight = find(name))
+            set(*weight, value);
+        else
+            weights_.push_back({name, value});
         result.whole.push_back(name);
     }
 
-    // With the class and the number of labels of what was trained whole.
+    void set(NamedTensor& weight, const at::Tensor& value) {
+        const auto& old = weight.tensor;
+        if (old.dim() == 2 && value.dim() == 2 && old.size(1) == value.size(1))
+            rows_[old.size(0)] = value.size(0);
+        weight.tensor = value;
+    }
+
+    // With the size of the vocabulary, the class and the number of labels of what was trained whole.
     std::string config(const std::vector<std::string>& labels) const {
         const auto file = base_ + "/config.json";
         const auto text = base::read_text(file);
         if (!text) throw InputError(file + ": error: there is no such file; expected that of the model");
         auto json = base::parse_object(*text, file);
+        if (const auto tokens = base::integer_of(base::member(json, "vocab_size")))
+            if (const auto now = rows_.find(*tokens); now != rows_.end()) json["vocab_size"] = now->second;
         static const std::map<std::string, const char*> classes{{"SEQ_CLS", "ForSequenceClassification"},
                                                                 {"TOKEN_CLS", "ForTokenClassification"}};
         const auto found = classes.find(adapter_.task);
@@ -183,6 +234,7 @@ private:
     std::string base_;
     std::shared_ptr<const SafetensorsFile> file_;
     std::vector<NamedTensor> weights_;
+    std::map<std::int64_t, std::int64_t> rows_;  // of matrices that were replaced: before, now
     std::string prefix_;
 };
 

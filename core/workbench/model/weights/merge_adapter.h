@@ -1,6 +1,7 @@
 // The weights of a Hugging Face folder with a PEFT adapter added: each weight that the adapter changes
-// becomes weight + alpha / rank B A, computed in float32 and rounded to the weight's dtype; what was trained
-// whole takes its place. It works on the tensors of the files, whatever model they are of.
+// becomes weight + alpha / rank B A (an embedding's table: its transpose), computed in float32 and rounded to
+// the weight's dtype; what was trained whole takes its place. It works on the tensors of the files, whatever
+// model they are of.
 #pragma once
 
 #include <string>

@@ -181,3 +181,20 @@ TEST_CASE("merge refuses by name what an adapter has besides products and tensor
     CHECK_THAT(refused({{"h.q_proj.lora_B.weight", numbers(2, 2, 1)}}),
                test::contains("has h.q_proj.lora_B.weight without h.q_proj.lora_A.weight"));
 }
+
+TEST_CASE("the labels of a merged classifier are as many as its last layer has outputs") {
+    const std::string classifier = GENERATE(as<std::string>(), "classifier", "classifier.out_proj", "score");
+    const Merge of({{"architectures", {"DistilBertModel"}}, {"model_type", "distilbert"}},
+                   {{"layer.q_lin.weight", numbers(4, 4, 1)}},
+                   {{"task_type", "SEQ_CLS"}, {"modules_to_save", {"pre_classifier", classifier}}},
+                   {{classifier + ".weight", numbers(3, 4, 2)},
+                    {"distilbert.layer.q_lin.lora_A.weight", numbers(4, 4, 3)},
+                    {"distilbert.layer.q_lin.lora_B.weight", numbers(4, 4, 4)},
+                    {"pre_classifier.weight", numbers(4, 4, 5)},
+                    {"z_dense.weight", numbers(4, 4, 6)}});
+    of.merge();
+    CHECK(of.config()["architectures"][0] == "DistilBertForSequenceClassification");
+    CHECK(of.config()["id2label"] == json({{"0", "LABEL_0"}, {"1", "LABEL_1"}, {"2", "LABEL_2"}}));
+    CHECK(of.tensor("pre_classifier.weight").equal(numbers(4, 4, 5)));
+    CHECK(of.tensor("distilbert.layer.q_lin.weight").size(0) == 4);
+}

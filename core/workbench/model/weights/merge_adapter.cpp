@@ -190,7 +190,8 @@ private:
 
     void set(NamedTensor& weight, const at::Tensor& value) {
         const auto& old = weight.tensor;
-        if (old.dim() == 2 && value.dim() == 2 && old.size(1) == value.size(1))
+        if (old.dim() == 2 && value.dim() == 2 && old.size(1) == value.size(1) &&
+            old.size(0) != value.size(0))
             rows_[old.size(0)] = value.size(0);
         weight.tensor = value;
     }
@@ -213,9 +214,7 @@ private:
             const auto end = std::min(name.rfind("Model"), name.find("For"));
             architectures = Json::array({name.substr(0, end) + found->second});
         }
-        std::int64_t count = 0;  // rows of the last matrix that was trained whole
-        for (const auto& weight : weights_)
-            if (is_whole(weight.name) && weight.tensor.dim() == 2) count = weight.tensor.size(0);
+        const auto count = outputs();
         const auto& known = base::member(json, "id2label");
         const bool given = static_cast<std::int64_t>(labels.size()) == count;
         if (count == 0 || (!given && known.is_object() && static_cast<std::int64_t>(known.size()) == count))
@@ -227,6 +226,20 @@ private:
             json["label2id"][label] = i;
         }
         return json.dump(2) + "\n";
+    }
+
+    // Rows of the classifier that was trained whole, of a name of transformers', else of the last matrix that
+    // was; 0: none was.
+    std::int64_t outputs() const {
+        std::int64_t last = 0;
+        for (const auto& weight : weights_) {
+            if (!is_whole(weight.name) || weight.tensor.dim() != 2) continue;
+            last = weight.tensor.size(0);
+            constexpr std::array<std::string_view, 3> classifiers{
+                "classifier.weight", "classifier.out_proj.weight", "score.weight"};
+            if (std::ranges::find(classifiers, weight.name) != classifiers.end()) return last;
+        }
+        return last;
     }
 
     std::string path_;

@@ -62,6 +62,7 @@ struct Merge {
         REQUIRE(found != nullptr);
         return model::view_stored(opened.file, *found).clone();
     }
+
     fs::path folder = test::temporary_dir("merge");
     std::string model_folder = (folder / "model").string(), adapter = (folder / "adapter").string(),
                 merged = (folder / "merged").string();

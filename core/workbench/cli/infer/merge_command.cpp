@@ -11,7 +11,6 @@
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/model/weights/adapter_config.h"
-#include "core/workbench/model/weights/huggingface_config.h"
 #include "core/workbench/model/weights/merge_adapter.h"
 #include "core/workbench/train/run_directory.h"
 
@@ -31,11 +30,9 @@ bool is_there(const std::string& file) {
 int merge(const MergeOptions& options) {
     const train::RunDirectory run(options.adapter);
     const bool of_run = is_there(run.adapter() + "/" + model::adapter_config_file);
-    const auto model = run.file("model/config.json");
-    std::vector<std::string> labels;
-    if (of_run && is_there(model)) labels = model::read_huggingface_config(model).labels;
-    const auto result =
-        model::merge_adapter(of_run ? run.adapter() : options.adapter, options.base, options.folder, labels);
+    const bool has_model = of_run && is_there(run.file("model/config.json"));
+    const auto result = model::merge_adapter(of_run ? run.adapter() : options.adapter, options.base,
+                                             options.folder, has_model ? run.file("model") : "");
     write_json(options.json,
                {{"folder", options.folder}, {"merged", result.merged}, {"replaced", result.whole}});
     if (!options.json.on_stdout())

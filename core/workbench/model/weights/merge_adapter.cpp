@@ -100,10 +100,10 @@ public:
                 if (!is_whole(weight.name)) weight.name = prefix_ + weight.name;
     }
 
-    void write(const std::string& folder, const std::vector<std::string>& labels) const {
+    void write(const std::string& folder, const std::string& run_model) const {
         if (auto error = write_safetensors(folder + "/model.safetensors", weights_, {{"format", "pt"}}))
             throw InputError(*error);
-        if (auto error = base::write_file_atomically(folder + "/config.json", config(labels)))
+        if (auto error = base::write_file_atomically(folder + "/config.json", config(run_model)))
             throw InputError(*error);
     }
 
@@ -196,12 +196,16 @@ private:
         weight.tensor = value;
     }
 
-    // With the size of the vocabulary, the class and the number of labels of what was trained whole.
-    std::string config(const std::vector<std::string>& labels) const {
-        const auto file = base_ + "/config.json";
+    static Json config_in(const std::string& folder) {
+        const auto file = folder + "/config.json";
         const auto text = base::read_text(file);
         if (!text) throw InputError(file + ": error: there is no such file; expected that of the model");
-        auto json = base::parse_object(*text, file);
+        return base::parse_object(*text, file);
+    }
+
+    // With the size of the vocabulary, the class and the labels of what was trained whole.
+    std::string config(const std::string& run_model) const {
+        auto json = config_in(base_);
         if (const auto tokens = base::integer_of(base::member(json, "vocab_size")))
             if (const auto now = rows_.find(*tokens); now != rows_.end()) json["vocab_size"] = now->second;
         static const std::map<std::string, const char*> classes{{"SEQ_CLS", "ForSequenceClassification"},
@@ -212,20 +216,36 @@ private:
         if (architectures.is_array() && !architectures.empty() && architectures[0].is_string()) {
             const auto name = architectures[0].get<std::string>();
             const auto end = std::min(name.rfind("Model"), name.find("For"));
-            architectures = Json::array({name.substr(0, end) + found->second});
+            if (end != std::string::npos) architectures = Json::array({name.substr(0, end) + found->second});
         }
+        if (run_model.empty())
+            name_labels(json);
+        else
+            take_labels(json, config_in(run_model));
+        return json.dump(2) + "\n";
+    }
+
+    // What the outputs mean, as the run says.
+    static void take_labels(Json& json, const Json& of_run) {
+        for (const char* const key : {"problem_type", "id2label", "label2id"}) {
+            const auto& value = base::member(of_run, key);
+            if (value.is_null())
+                json.erase(key);
+            else
+                json[key] = value;
+        }
+    }
+
+    void name_labels(Json& json) const {
         const auto count = outputs();
         const auto& known = base::member(json, "id2label");
-        const bool given = static_cast<std::int64_t>(labels.size()) == count;
-        if (count == 0 || (!given && known.is_object() && static_cast<std::int64_t>(known.size()) == count))
-            return json.dump(2) + "\n";
+        if (count == 0 || (known.is_object() && static_cast<std::int64_t>(known.size()) == count)) return;
         json["id2label"] = json["label2id"] = Json::object();
         for (std::int64_t i = 0; i < count; ++i) {
-            const auto label = given ? labels[static_cast<std::size_t>(i)] : "LABEL_" + std::to_string(i);
+            const auto label = "LABEL_" + std::to_string(i);
             json["id2label"][std::to_string(i)] = label;
             json["label2id"][label] = i;
         }
-        return json.dump(2) + "\n";
     }
 
     // Rows of the classifier that was trained whole, of a name of transformers', else of the last matrix that
@@ -251,6 +271,15 @@ private:
     std::string prefix_;
 };
 
+// Whether it is there.
+bool copy_file(const std::string& from, const std::string& file, const std::string& folder) {
+    std::error_code error;
+    if (!fs::is_regular_file(from + "/" + file, error)) return false;
+    fs::copy_file(from + "/" + file, folder + "/" + file, error);
+    if (error) throw InputError(from + "/" + file + ": error: cannot be copied: " + error.message());
+    return true;
+}
+
 // What transformers keep beside a model, of the first folder that has any of the tokenizer's.
 void copy_tokenizer(const std::vector<std::string>& from, const std::string& folder) {
     constexpr std::array<const char*, 10> files{"tokenizer.json",
@@ -264,15 +293,9 @@ void copy_tokenizer(const std::vector<std::string>& from, const std::string& fol
                                                 "sentencepiece.bpe.model",
                                                 "tokenizer.model"};
     for (const auto& source : from) {
+        if (source.empty()) continue;
         bool found = false;
-        for (const auto* const file : files) {
-            std::error_code error;
-            if (!fs::is_regular_file(source + "/" + file, error)) continue;
-            fs::copy_file(source + "/" + file, folder + "/" + file, error);
-            if (error)
-                throw InputError(source + "/" + file + ": error: cannot be copied: " + error.message());
-            found = true;
-        }
+        for (const auto* const file : files) found = copy_file(source, file, folder) || found;
         if (found) return;
     }
 }
@@ -280,7 +303,7 @@ void copy_tokenizer(const std::vector<std::string>& from, const std::string& fol
 }  // namespace
 
 MergeResult merge_adapter(const std::string& adapter, const std::string& base, const std::string& folder,
-                          const std::vector<std::string>& labels) {
+                          const std::string& run_model) {
     std::error_code error;
     if (fs::exists(folder, error) && !(is_folder(folder) && fs::is_empty(folder, error)))
         throw InputError(folder + ": error: is there already and not empty; expected a new folder");
@@ -289,8 +312,9 @@ MergeResult merge_adapter(const std::string& adapter, const std::string& base, c
     fs::create_directories(folder, error);
     if (error) throw InputError(folder + ": error: cannot be made: " + error.message());
     try {
-        merging.write(folder, labels);
-        copy_tokenizer({adapter, merging.base()}, folder);
+        merging.write(folder, run_model);
+        copy_tokenizer({adapter, run_model, merging.base()}, folder);
+        if (!run_model.empty()) copy_file(run_model, "label_scale.json", folder);
     } catch (const InputError&) {
         for (const auto& entry : fs::directory_iterator(folder, error)) fs::remove_all(entry.path(), error);
         throw;

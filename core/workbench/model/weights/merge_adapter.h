@@ -15,11 +15,12 @@ struct MergeResult {
 };
 
 // Writes `folder`/model.safetensors and `folder`/config.json, and copies the tokenizer's files of the
-// adapter, else of the base. `folder` is made and must be empty. `base`: empty means what the adapter names.
-// `labels`: of a classifier that the adapter brings, LABEL_0 and so on if they are not as many. Throws
-// base::InputError: for files that cannot be read or written, an adapter that is not of this base, and what
-// read_adapter_config refuses; then nothing is left in `folder`.
+// adapter, else of the run, else of the base. `folder` is made and must be empty. `base`: empty means what
+// the adapter names. `run_model`: the folder `model` of the run that trained the adapter, which says what the
+// outputs of a classifier or a regression mean; empty: there is none, and labels that the base does not have
+// are LABEL_0 and so on. Throws base::InputError: for files that cannot be read or written, an adapter that
+// is not of this base, and what read_adapter_config refuses; then nothing is left in `folder`.
 MergeResult merge_adapter(const std::string& adapter, const std::string& base, const std::string& folder,
-                          const std::vector<std::string>& labels = {});
+                          const std::string& run_model = "");
 
 }  // namespace switchyard::model

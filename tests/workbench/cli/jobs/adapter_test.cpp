@@ -160,6 +160,53 @@ TEST_CASE("merge adds an adapter to its model") {
     check_refused(run({"merge", adapted.run, merged}), {"is there already and not empty"});
 }
 
+TEST_CASE("a merged model answers as its run does, by the labels, the scale and the tokenizer of the run") {
+    const TinyJob job;
+    job.trained("base", {"train.steps=1", "task.kind=masked_lm", "task.labels=[]"});
+    const Words adapts{"lora.rank=2", "train.weights=" + job.run_folder("base") + "/model",
+                       "optimizer.lr=0.01"};
+    Words as_trained{"--set", "runtime.threads=1", "--set", "precision.backend=torch/fp32"};
+    for (const char* const slot :
+         {"attention", "normalization", "activation", "linear", "loss", "data_loader"})
+        as_trained.insert(as_trained.end(), {"--set", std::string(slot) + ".backend=torch"});
+    const auto check_merged = [&](const Words& sets) {
+        job.trained("run", with(sets, adapts));
+        const auto of_run = job.run_folder("run"), merged = job.file("merged");
+        const auto outcome = run({"merge", of_run, merged});
+        INFO(outcome.err);
+        REQUIRE(outcome.code == 0);
+        const auto config = json_of(merged + "/config.json"), right = json_of(of_run + "/model/config.json");
+        for (const char* const key : {"architectures", "problem_type", "id2label", "label2id"})
+            CHECK(config.at(key) == right.at(key));
+        for (const char* const file : {"/vocab.txt", "/tokenizer_config.json"})
+            CHECK(bytes_of(merged + file) == bytes_of(of_run + "/model" + file));
+        const Words texts{"the Film is lovely", "a dull plot"};
+        const auto expected = run_json(with({"predict", of_run}, texts))["predictions"].flatten();
+        const auto found =
+            run_json(with(with({"predict", merged}, texts), as_trained))["predictions"].flatten();
+        REQUIRE(found.size() == expected.size());
+        for (const auto& [key, value] : expected.items()) {
+            INFO(key);
+            if (value.is_number())
+                CHECK(found.at(key).get<double>() == Approx(value.get<double>()).epsilon(1e-4).margin(1e-5));
+            else
+                CHECK(found.at(key) == value);
+        }
+    };
+    SECTION("labels that do not exclude each other, of words whose case counts") {
+        const auto many =
+            job.write("many.tsv", "text\tkind\tharsh\nthe film is lovely\t1\t0\na dull plot\t0\t1\n");
+        check_merged({"task.kind=multi_label", "task.labels=[kind,harsh]", "data.lower_case=false",
+                      "data.train=[\"" + many + "\"]", "data.eval=[\"" + many + "\"]"});
+    }
+    SECTION("numbers, by the scale that they were learnt with") {
+        const auto prices =
+            job.write("prices.tsv", "text\tprice\nthe film is lovely\t1000\na dull plot\t40\n");
+        check_merged({"task.kind=regression", "task.labels=[]", "data.label_column=price",
+                      "data.train=[\"" + prices + "\"]", "data.eval=[\"" + prices + "\"]"});
+    }
+}
+
 TEST_CASE("a moving average of the weights is what is evaluated and left, and training is what it was") {
     const TinyJob job;
     const Words sets{"train.eval_every=2", "train.checkpoint_every=4"};

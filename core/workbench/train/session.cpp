@@ -17,6 +17,7 @@
 #include "core/workbench/model/stack.h"
 #include "core/workbench/model/weights/adapter_files.h"
 #include "core/workbench/model/weights/model_description.h"
+#include "core/workbench/model/weights/unused_tensors.h"
 #include "core/workbench/model/weights/weights_place.h"
 #include "core/workbench/train/parameter_groups.h"
 #include "core/workbench/train/stepped_wholes.h"
@@ -151,6 +152,8 @@ void Session::read_initial_weights(const std::string& path) {
     }
     if (!weights_.problems.empty()) throw InputError(weights_.problems);
     weights_.notes = std::move(described.notes);
+    if (auto line = model::unused_line(weights_.file, weights_.unused); !line.empty())
+        weights_.notes.push_back(std::move(line));
     check_labels(config_, described.labels, weights_);
     load_adapter();
 }

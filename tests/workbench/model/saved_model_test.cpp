@@ -13,10 +13,12 @@
 #include <nlohmann/json.hpp>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
 
 #include "core/workbench/model/weights/huggingface_config.h"
 #include "core/workbench/model/weights/load_weights.h"
 #include "core/workbench/model/weights/tensors.h"
+#include "core/workbench/model/weights/unused_tensors.h"
 
 #include <switchyard_test.h>
 
@@ -187,6 +189,40 @@ TEST_CASE("an index that says another file than the tensor's, and files that hav
     REQUIRE(loaded.problems.size() == 1);
     CHECK_THAT(loaded.problems[0], test::contains(second + ": tensor '"));
     CHECK_THAT(loaded.problems[0], test::contains("it is truncated or its header is wrong"));
+}
+
+TEST_CASE("a bias that the model has no place for is refused, and other tensors are told") {
+    const auto folder = test::temporary_dir("biased").string();
+    const auto shape = sized(saved_shapes().at("llama"));
+    test::Model made(test::configured("naive", Layout::padded, shape));
+    REQUIRE_FALSE(model::save_weights(folder, made.config, made.parameters));
+    const auto path = folder + "/model.safetensors";
+    const auto whole = model::SafetensorsFile::open(path).file;
+    std::vector<model::NamedTensor> saved;
+    for (const auto& stored : whole->tensors())
+        saved.push_back({stored.name, model::view_stored(whole, stored).clone()});
+    const auto load = [&](const std::vector<std::string>& more, double value) {
+        auto tensors = saved;
+        for (const auto& name : more) tensors.push_back({name, at::full({32}, value)});
+        REQUIRE_FALSE(model::write_safetensors(path, tensors, {}));
+        return model::load_weights(folder, made.config, made.parameters);
+    };
+    const std::string bias = "model.layers.1.self_attn.q_proj.bias";
+    const auto refused = load({bias}, 0.5);
+    CHECK(refused.problems ==
+          std::vector<std::string>{path + ": has the tensor '" + bias +
+                                   "', but decoder.1.attention.q.weight of the configured model has no bias: "
+                                   "it would compute other numbers than what was trained"});
+    CHECK(load({"layers.0.mlp.up_proj.bias"}, 0.5).problems.size() == 1);
+    CHECK(load({bias}, 0.0).problems.empty());
+    const auto silent = load({"model.layers.0.self_attn.rotary_emb.inv_freq", "score.weight"}, 0.5);
+    CHECK(silent.problems.empty());
+    CHECK(silent.unused.size() == 2);
+    CHECK(model::unused_line(silent.file, silent.unused) == "");
+    const auto told = load({"a.0", "a.1", "a.2", "a.3", "a.4", "a.5", "score.weight"}, 0.5);
+    CHECK(told.problems.empty());
+    CHECK(model::unused_line("FILE", told.unused) ==
+          "the model has no place for a.0, a.1, a.2, a.3, a.4 and 1 more of FILE");
 }
 
 TEST_CASE("saved models come back as they were") {

@@ -65,6 +65,7 @@ DraftModel::DraftModel(const std::string& name, const train::Session& large, boo
         refuse("has another tokenizer: it " + difference +
                "; expected a model of the same tokens, whose drafts the larger one can read");
     session_->load_initial_weights();
+    tell_unused(*session_);
     if (is_model_folder(name)) require_head(*session_);
     if (const auto problem = infer::model_problem(session_->config(), session_->tokenizer());
         !problem.empty())

@@ -161,6 +161,7 @@ int embed(EmbedCommand options) {
     train::Session session(config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
     session.load_initial_weights();
+    tell_unused(session);
     TextEmbeddings embeddings(options, session);
     return rows ? embed_rows(options, *rows, session.config().batch.size, embeddings, stop)
                 : embed_texts(options, embeddings);

@@ -113,6 +113,7 @@ int evaluate(const EvaluateOptions& options) {
     session.load_eval_files(options.data, scale);
     const auto pairs = options.bleu ? answered_texts(session, options.data) : std::vector<data::TextPair>();
     session.load_initial_weights();
+    tell_unused(session);
     if (!run.is_run) require_head(session);
     auto progress = Progress::for_stderr();
     train::EvalHooks hooks;

@@ -198,6 +198,7 @@ int write(WriteOptions options) {
     train::Session session(config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
     session.load_initial_weights();
+    tell_unused(session);
     if (is_model_folder(options.run_or_config)) require_head(session);
     if (const auto problem = infer::model_problem(config, session.tokenizer()); !problem.empty())
         throw Failure(problem);

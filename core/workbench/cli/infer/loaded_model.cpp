@@ -1,6 +1,7 @@
 #include "core/workbench/cli/infer/loaded_model.h"
 
 #include "core/kernel/config/metric_names.h"
+#include "core/workbench/cli/infer/model_folder.h"
 #include "core/workbench/cli/progress.h"
 #include "core/workbench/train/label_scale_file.h"
 #include "core/workbench/train/run_directory.h"
@@ -16,6 +17,7 @@ LoadedModel::LoadedModel(const JobOptions& options, const std::string& source, b
             train::read_label_scale(train::RunDirectory(source).label_scale(), config::label_names(config));
     session_.load_tokenizer();
     session_.load_initial_weights(settled);
+    tell_unused(session_);
 }
 
 std::shared_ptr<const SampleSource> LoadedModel::read_files(const std::vector<std::string>& files) {

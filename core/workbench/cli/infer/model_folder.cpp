@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "core/workbench/cli/command.h"
 #include "core/workbench/gguf/gguf_file.h"
 #include "core/workbench/model/weights/huggingface_task.h"
+#include "core/workbench/model/weights/unused_tensors.h"
 #include "core/workbench/train/run_directory.h"
 
 namespace switchyard::cli {
@@ -107,6 +109,12 @@ void require_head(const train::Session& session) {
         (weights.fresh.size() > told ? ", ..." : "") + ", the head of " +
         std::string(switchyard::name(session.config().task.kind)) +
         ": it would answer by chance; expected the weights of a model that was trained for the task");
+}
+
+void tell_unused(const train::Session& session) {
+    const auto& weights = session.initial_weights();
+    const auto line = model::unused_line(weights.file, weights.unused);
+    if (!line.empty()) std::cerr << "warning: " + line + "\n";
 }
 
 }  // namespace switchyard::cli

@@ -155,6 +155,7 @@ int predict(PredictOptions options) {
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
     session.load_initial_weights();
+    tell_unused(session);
     if (!run.is_run) require_head(session);
     data::LabelScale scale;
     if (config.task.kind == config::TaskKind::regression && config.task.standardize) {

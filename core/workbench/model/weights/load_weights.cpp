@@ -14,6 +14,7 @@
 #include "core/workbench/model/weights/quantized_tensors.h"
 #include "core/workbench/model/weights/tensors.h"
 #include "core/workbench/model/weights/their_form.h"
+#include "core/workbench/model/weights/unused_tensors.h"
 #include "core/workbench/model/weights/weights_place.h"
 
 namespace switchyard::model {
@@ -60,7 +61,7 @@ public:
         const auto name = modern_name(family_, stored.huggingface, known_);
         const auto known = std::find_if(known_.begin(), known_.end(),
                                         [&](const TheirTensor& tensor) { return tensor.name == name; });
-        if (known == known_.end()) return result.unused.push_back(stored.name);
+        if (known == known_.end()) return leave(stored);
         const auto [before, first] = taken_.try_emplace(name, stored.name);
         if (!first)
             return problem(stored.file,
@@ -97,6 +98,18 @@ public:
     LoadedWeights result;
 
 private:
+    // A bias changes what the model computes; zeros do not.
+    void leave(const FileTensor& stored) {
+        result.unused.push_back(stored.name);
+        const auto* const weight = weight_of_bias(family_, stored.huggingface, known_);
+        if (weight == nullptr ||
+            (stored.problem.empty() && !stored.value().to(at::kFloat).any().item<bool>()))
+            return;
+        problem(stored.file, "has the tensor '" + stored.name + "', but " + ours_of(*weight) +
+                                 " of the configured model has no bias: it would compute other numbers "
+                                 "than what was trained");
+    }
+
     void problem(const std::string& file, const std::string& text) {
         result.problems.push_back(file + ": " + text);
     }

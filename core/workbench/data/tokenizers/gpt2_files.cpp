@@ -76,6 +76,22 @@ Manner manner_of(const WordModel& model, const ModelSettings& settings, const st
     return manner;
 }
 
+// What the settings say was added to the vocabulary.
+void add_stated_tokens(TokenizerParts& parts, const ModelSettings& settings) {
+    auto next = parts.model->count();
+    for (const auto& token : settings.added) {
+        const auto known = parts.model->find(token.content);
+        const auto id = known >= 0 ? known : next++;
+        if (token.id != id)
+            throw base::InputError(settings.added_file + ": error: the added token '" +
+                                   base::quoted(token.content) + "' has the number " +
+                                   std::to_string(token.id) + ", but the tokens before it leave the number " +
+                                   std::to_string(id) +
+                                   "; expected added tokens behind those of vocab.json, without a gap");
+        parts.added.push_back(token);
+    }
+}
+
 void add_special_tokens(TokenizerParts& parts, const Manner& manner) {
     const auto& names = manner.names;
     const bool roberta = manner.roberta;
@@ -126,6 +142,7 @@ std::shared_ptr<const PipelineTokenizer> read_gpt2_files(const TokenizerFile& vo
     parts.decoders.push_back(std::make_unique<JoinByteAlphabet>());
     parts.decodes = true;
     const auto manner = manner_of(*parts.model, settings, vocabulary.name);
+    add_stated_tokens(parts, settings);
     add_special_tokens(parts, manner);
     parts.specials = find_specials(parts, manner.names);
     parts.files = std::move(kept);

@@ -4,7 +4,8 @@
 // The two files say nothing of special tokens, but tokenizer_class of the settings does: RoBERTa's stand
 // around each text, <s> first </s></s> second </s>; GPT-2's stand around none, and <|endoftext|>, if it is
 // there, begins and ends texts. Where neither class is named they are RoBERTa's if the vocabulary has <s> and
-// </s>. Written out in a text special tokens become that token.
+// </s>. Written out in a text special tokens, and those that the settings add to the
+// vocabulary, become that token.
 #pragma once
 
 #include <memory>

@@ -1,11 +1,12 @@
-// What tokenizer_config.json and special_tokens_map.json beside a tokenizer say: names of special tokens, and
-// what SentencePiece and vocab.txt files do not say themselves.
+// What tokenizer_config.json, special_tokens_map.json and added_tokens.json beside a tokenizer say: names of
+// special tokens, and what SentencePiece, vocab.txt and vocab.json files do not say themselves.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/workbench/data/tokenizers/pipeline/added_tokens.h"
 #include "core/workbench/data/tokenizers/tokenizer.h"
 
 namespace switchyard::data {
@@ -20,6 +21,9 @@ struct ModelSettings {
     std::string tokenizer_class;  // of transformers, "RobertaTokenizer"; empty: nothing is said of it
     std::optional<bool> lower_case, split_ideographs, strip_accents;  // of vocab.txt
     std::optional<bool> add_bos, add_eos, add_prefix_space;
+    // Of added_tokens_decoder, else of added_tokens.json, by their numbers; a tokenizer.json has its own.
+    std::vector<AddedToken> added;
+    std::string added_file;  // which says so
 };
 
 // The names of these files.

@@ -8,6 +8,7 @@
 #include "core/kernel/base/limits.h"
 #include "core/kernel/base/read_text.h"
 #include "core/workbench/data/splits.h"
+#include "core/workbench/data/tokenizers/bert_files.h"
 #include "core/workbench/data/tokenizers/byte_tokenizer.h"
 #include "core/workbench/data/tokenizers/gguf_tokenizer.h"
 #include "core/workbench/data/tokenizers/gpt2_files.h"
@@ -72,8 +73,9 @@ OpenedTokenizer words_of_folder(const TokenizerFile& vocabulary, const ModelSett
                 {vocabulary.name +
                  ": tokenize_chinese_chars and strip_accents of tokenizer_config.json are not taken with a "
                  "vocab.txt; expected a tokenizer.json that says so"}};
-    auto made = WordPiece::from_text(vocabulary.bytes, vocabulary.name,
-                                     {.lower_case = lower, .files = std::move(kept)});
+    auto made = WordPiece::from_text(vocabulary.bytes, vocabulary.name, {.lower_case = lower, .files = kept});
+    if (made.tokenizer && has_more_tokens(settings))
+        return {read_bert_files(vocabulary, settings, lower, std::move(kept)), {}};
     return opened(std::move(made));
 }
 

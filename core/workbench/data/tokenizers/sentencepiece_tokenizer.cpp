@@ -40,6 +40,13 @@ SentencePieceTokenizer::SentencePieceTokenizer(const TokenizerFile& model, const
     if (!settings.add_eos.value_or(true)) specials_.eos = -1;
     use_plain_frames();
     specials_ = all;
+    std::vector<AddedToken> strangers;
+    for (const auto& token : settings.added) {
+        if (find(token.content) >= 0) continue;
+        strangers.push_back(token);
+        strangers.back().normalized = false;
+    }
+    strangers_ = std::make_unique<const AddedTokens>(std::move(strangers), Normalizers{});
 }
 
 SentencePieceTokenizer::~SentencePieceTokenizer() = default;
@@ -69,6 +76,15 @@ std::string SentencePieceTokenizer::decode(const std::vector<std::int64_t>& ids)
     return text;
 }
 
-std::string SentencePieceTokenizer::problem_in(std::string_view text) const { return utf8_problem(text); }
+std::string SentencePieceTokenizer::problem_in(std::string_view text) const {
+    if (auto problem = utf8_problem(text); !problem.empty()) return problem;
+    std::string token;
+    strangers_->find_all(text, false, [&](std::int64_t id, std::size_t, std::size_t) {
+        if (id >= 0 && token.empty()) token = strangers_->find(id)->content;
+    });
+    if (token.empty()) return "";
+    return "has the added token '" + base::quoted(token) +
+           "', which is not taken with a model of SentencePiece; expected a tokenizer.json that has it";
+}
 
 }  // namespace switchyard::data

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/workbench/data/tokenizers/model_settings.h"
+#include "core/workbench/data/tokenizers/pipeline/added_tokens.h"
 #include "core/workbench/data/tokenizers/tokenizer.h"
 
 namespace sentencepiece {
@@ -18,6 +19,7 @@ class SentencePieceTokenizer final : public Tokenizer {
 public:
     // `model`: its place, as errors call it, and its bytes. `kept`: what files() gives. Throws InputError.
     //
+    // Tokens that `settings` add and the model does not have as pieces are refused where a text has them.
     // bos and eos stand around a text where the model has them, unless add_bos_token and add_eos_token of
     // `settings` say otherwise.
     SentencePieceTokenizer(const TokenizerFile& model, const ModelSettings& settings,
@@ -35,6 +37,7 @@ private:
 
     std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
     std::vector<TokenizerFile> files_;
+    std::unique_ptr<const AddedTokens> strangers_;  // added ones that the model has not
 };
 
 }  // namespace switchyard::data

@@ -213,6 +213,83 @@ TEST_CASE("a folder's vocab.txt is read as its tokenizer_config.json says") {
                test::contains("tokenizer_config.json:1:2: not valid JSON"));
 }
 
+TEST_CASE("tokens that a folder's settings add to GPT-2's two files are found in texts") {
+    const auto folder = test::temporary_dir("gpt2_added");
+    write_gpt2(folder);
+    const auto plain = opened(folder.string()).tokenizer;
+    REQUIRE(plain);
+    const auto end = plain->size();
+    const auto number = [&](std::int64_t more) { return std::to_string(end + more); };
+    auto expected = Ids{end + 1};
+    for (const auto id : plain->encode(" a film ")) expected.push_back(id);
+    expected.push_back(end);
+    const std::string text = "<|user|> a film [PAD]";
+    write(folder / "added_tokens.json", R"({"<|user|>": )" + number(1) + R"(, "[PAD]": )" + number(0) + "}");
+    write(folder / "special_tokens_map.json", R"({"pad_token": "[PAD]"})");
+    const auto by_map = opened(folder.string()).tokenizer;
+    REQUIRE(by_map);
+    CHECK(by_map->encode(text) == expected);
+    CHECK(by_map->size() == end + 2);
+    CHECK(by_map->specials().pad == end);
+    CHECK(by_map->decode({end + 1, end}) == "<|user|>");
+    check_kept(*by_map, test::temporary_dir("gpt2_added_kept"));
+    // What added_tokens_decoder says is believed before that.
+    write(folder / "tokenizer_config.json", R"({"added_tokens_decoder": {")" + number(0) +
+                                                R"(": {"content": "[PAD]", "special": true}, ")" + number(1) +
+                                                R"(": {"content": "<|user|>", "rstrip": true}}})");
+    expected.erase(expected.begin() + 1, expected.end());
+    for (const auto id : plain->encode("a film ")) expected.push_back(id);
+    expected.push_back(end);
+    CHECK(opened(folder.string()).tokenizer->encode(text) == expected);
+    write(folder / "tokenizer_config.json", R"({"added_tokens_decoder": {"9999": {"content": "[X]"}}})");
+    CHECK_THAT(opened(folder.string()).problems.front(),
+               test::contains("tokenizer_config.json: the added token '[X]' has the number 9999, but the "
+                              "tokens before it leave the number " +
+                              number(0)));
+    write(folder / "tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "[X]"}}})");
+    CHECK_THAT(opened(folder.string()).problems.front(),
+               test::contains("the added token '[X]' has the number x; expected a whole number"));
+}
+
+TEST_CASE("tokens that a folder's settings add to vocab.txt are found in texts") {
+    const auto folder = test::temporary_dir("bert_added");
+    write(folder / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\n!\n");
+    const auto plain = opened(folder.string()).tokenizer;
+    REQUIRE(plain);
+    // As transformers writes them: one that is no special token was spelled in lower case.
+    write(folder / "added_tokens.json", R"({"[e1]": 8, "newtok": 9})");
+    const auto made = opened(folder.string()).tokenizer;
+    REQUIRE(made);
+    CHECK(made->encode("[E1] AB newtok [MASK]!") == Ids{8, 5, 6, 9, 4, 7});
+    CHECK(made->encode_with_specials("ab", 0) == Ids{2, 5, 6, 3});
+    const auto pair = made->encode_pair("a", "[e1]", 0);
+    CHECK(pair.ids == Ids{2, 5, 3, 8, 3});
+    CHECK(pair.token_type_ids == Ids{0, 0, 0, 1, 1});
+    CHECK(made->size() == 10);
+    for (const auto& text : texts()) CHECK(made->encode(text) == plain->encode(text));
+    const auto &ours = made->specials(), &theirs = plain->specials();
+    CHECK(Ids{ours.pad, ours.bos, ours.eos, ours.unk, ours.mask} ==
+          Ids{theirs.pad, theirs.bos, theirs.eos, theirs.unk, theirs.mask});
+    check_kept(*made, test::temporary_dir("bert_added_kept"));
+    write(folder / "tokenizer_config.json", R"({"do_lower_case": false})");
+    CHECK(opened(folder.string()).tokenizer->encode("A") == Ids{1});
+    write(folder / "added_tokens.json", R"({"newtok": 12})");
+    CHECK_THAT(opened(folder.string()).problems.front(), test::contains("added_tokens.json: added_tokens["));
+}
+
+TEST_CASE("a text with a token that was added to a model of SentencePiece is refused") {
+    const auto folder = test::temporary_dir("pieces_added");
+    write(folder / "spiece.model", test::bytes_of_file(test::tokenizer_fixture("unigram.model")));
+    write(folder / "tokenizer_config.json",
+          R"({"added_tokens_decoder": {"1": {"content": "<s>"}, "9000": {"content": "<extra_id_0>"}}})");
+    const auto made = opened(folder.string()).tokenizer;
+    REQUIRE(made);
+    CHECK(made->problem_in("the film <s>") == "");
+    CHECK(made->problem_in("the film <extra_id_0>") ==
+          "has the added token '<extra_id_0>', which is not taken with a model of SentencePiece; expected a "
+          "tokenizer.json that has it");
+}
+
 TEST_CASE("special tokens are those that a folder names, else those of the frame, else the usual ones") {
     const auto folder = test::temporary_dir("specials");
     const auto copy = [&](const std::string& name) {

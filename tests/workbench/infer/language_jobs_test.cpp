@@ -46,6 +46,24 @@ TEST_CASE("a model that knows nothing has the vocabulary's size as its perplexit
     }
 }
 
+TEST_CASE("a T5 leaves its pieces under the name by which transformers looks for them") {
+    const LanguageJob job;
+    const auto pieces = bytes_of(source_dir() / "tests/fixtures/tokenizers/unigram.model");
+    const auto train = [&](const std::string& found) {
+        job.files().write(found, pieces);
+        job.trained("t5", "run_of_" + found,
+                    {"data.tokenizer=sentencepiece", "data.vocabulary=" + quoted(job.file(found)),
+                     "model.vocab_size=2000"});
+        return job.file("run_of_" + found);
+    };
+    for (const std::string found : {"tokenizer.model", "spiece.model"}) {
+        const auto run = train(found);
+        CHECK(bytes_of(run + "/tokenizer/" + found) == pieces);
+        CHECK(bytes_of(run + "/model/spiece.model") == pieces);
+        CHECK_FALSE(fs::exists(run + "/model/tokenizer.model"));
+    }
+}
+
 TEST_CASE("texts in one block are told as if each were alone") {
     const LanguageJob job;
     const Words still{"optimizer.lr=0", "train.steps=1"};

@@ -127,6 +127,12 @@ base::FileError export_adapter(train::Session& session, const train::RunDirector
     return model::save_adapter(run.adapter(), config, whole, trained, config.train.weights);
 }
 
+// transformers looks for a model of SentencePiece by the name that the model's class gives it.
+std::string name_for(config::ModelType type, const std::string& name) {
+    if (name != "spiece.model" && name != "tokenizer.model") return name;
+    return type == config::ModelType::t5 ? "spiece.model" : "tokenizer.model";
+}
+
 void write_files(const std::string& folder, const std::vector<data::TokenizerFile>& files) {
     if (files.empty()) return;
     std::error_code error;
@@ -155,6 +161,7 @@ model::SpecialTokens special_tokens(const train::Session& session) {
 std::vector<data::TokenizerFile> tokenizer_files(const train::Session& session) {
     const auto& config = session.config();
     auto files = session.tokenizer().files();
+    for (auto& file : files) file.name = name_for(config.model.type, file.name);
     if (!is_vocabulary_alone(files)) return files;
     const auto kind = data::find_tokenizer(config.data, config.train.weights).kind;
     if (kind != config::TokenizerKind::wordpiece) return {};

@@ -104,7 +104,8 @@ OpenedTokenizer read_files(const config::DataConfig& data, const TokenizerSource
     // By whatever names they were read, in a folder they are found by their own.
     if (source.kind == Kind::huggingface) kept[0].name = "tokenizer.json";
     if (source.kind == Kind::gpt2) kept[0].name = "vocab.json";
-    if (source.kind == Kind::sentencepiece) kept[0].name = "tokenizer.model";
+    if (source.kind == Kind::sentencepiece && kept[0].name != "spiece.model")
+        kept[0].name = "tokenizer.model";
     switch (source.kind) {
         case Kind::wordpiece:
             return words_of_folder(own[0], settings, std::move(kept), data);

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "core/kernel/base/input_error.h"
+#include "core/kernel/base/json_text.h"
 #include "core/kernel/base/limits.h"
+#include "core/kernel/base/printable.h"
 #include "core/kernel/base/read_text.h"
 #include "core/workbench/data/splits.h"
 #include "core/workbench/data/tokenizers/bert_files.h"
@@ -79,6 +81,22 @@ OpenedTokenizer words_of_folder(const TokenizerFile& vocabulary, const ModelSett
     return opened(std::move(made));
 }
 
+// transformers spells texts by do_lower_case, whatever the tokenizer.json of a BERT says. Throws InputError
+// where the two say different things.
+void check_lower_case(const TokenizerFile& file, const ModelSettings& settings) {
+    const std::string_view named = settings.tokenizer_class;
+    if (!settings.lower_case || !(named.ends_with("BertTokenizer") || named.ends_with("BertTokenizerFast")))
+        return;
+    const auto object = base::parse_object(file.bytes, file.name);
+    const auto& lower = base::member(base::member(object, "normalizer"), "lowercase");
+    if (!lower.is_boolean() || lower.get<bool>() == *settings.lower_case) return;
+    const auto text = [](bool flag) { return std::string(flag ? "true" : "false"); };
+    throw base::InputError(file.name + ": error: normalizer.lowercase: is " + text(lower.get<bool>()) +
+                           ", but do_lower_case of tokenizer_config.json is " + text(*settings.lower_case) +
+                           ", by which transformers spells texts for " + base::quoted(named) +
+                           "; expected the same in both");
+}
+
 OpenedTokenizer read_gguf(const std::string& path) {
     const auto opened = gguf::File::open(path);
     if (!opened.file) return {nullptr, {opened.error}};
@@ -114,6 +132,7 @@ OpenedTokenizer read_files(const config::DataConfig& data, const TokenizerSource
         case Kind::sentencepiece:
             return {std::make_shared<SentencePieceTokenizer>(own[0], settings, std::move(kept)), {}};
         default:
+            check_lower_case(own[0], settings);
             return {read_tokenizer_json(own[0].bytes, own[0].name, settings.names, std::move(kept)), {}};
     }
 }

@@ -290,6 +290,23 @@ TEST_CASE("a text with a token that was added to a model of SentencePiece is ref
           "tokenizer.json that has it");
 }
 
+TEST_CASE("a tokenizer.json and a do_lower_case that contradict each other are refused") {
+    const auto folder = test::temporary_dir("contradicting");
+    const auto file = (folder / "tokenizer.json").string();
+    write(file, test::bytes_of_file(test::tokenizer_fixture("wordpiece.json")));
+    const auto with = [&](const std::string& settings) {
+        write(folder / "tokenizer_config.json", settings);
+        const auto result = opened(folder.string());
+        return result.problems.empty() ? std::string() : result.problems.front();
+    };
+    CHECK(with(R"({"tokenizer_class": "BertTokenizer", "do_lower_case": true})") == "");
+    CHECK(with(R"({"tokenizer_class": "PreTrainedTokenizerFast", "do_lower_case": false})") == "");
+    CHECK(with(R"({"tokenizer_class": "DistilBertTokenizerFast", "do_lower_case": false})") ==
+          file +
+              ": normalizer.lowercase: is true, but do_lower_case of tokenizer_config.json is false, by "
+              "which transformers spells texts for DistilBertTokenizerFast; expected the same in both");
+}
+
 TEST_CASE("special tokens are those that a folder names, else those of the frame, else the usual ones") {
     const auto folder = test::temporary_dir("specials");
     const auto copy = [&](const std::string& name) {

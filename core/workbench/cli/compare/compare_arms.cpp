@@ -192,8 +192,8 @@ private:
                       " cannot be compared\n" + text);
     }
 
-    // What the arm would come upon in the files that it reads, of which the first rows are looked at, once for
-    // all arms that read the same.
+    // What the arm would come upon in the files that it reads, of which the first rows are looked at, once
+    // for all arms that read the same.
     std::string input_problem(const config::Config& config) {
         for (const auto& [inputs, problem] : looked_at_)
             if (same_inputs(inputs, config)) return problem;

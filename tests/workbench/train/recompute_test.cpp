@@ -73,7 +73,7 @@ Trained trained(const Sets& sets) {
     return all;
 }
 
-bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+bool equal_bits(const at::Tensor& a, const at::Tensor& b) {
     return a.nbytes() == b.nbytes() && std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
 }
 
@@ -81,7 +81,7 @@ bool same_bits(const at::Tensor& a, const at::Tensor& b) {
 std::string first_difference(const Trained& found, const Trained& expected) {
     if (found.values.size() != expected.values.size()) return "other values are kept";
     for (const auto& [name, value] : expected.values) {
-        if (!found.values.contains(name) || !same_bits(found.values.at(name), value)) return name;
+        if (!found.values.contains(name) || !equal_bits(found.values.at(name), value)) return name;
     }
     return "";
 }

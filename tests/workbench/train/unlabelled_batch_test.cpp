@@ -17,7 +17,7 @@ using namespace switchyard;
 
 namespace {
 
-constexpr std::int64_t no_label = -100, classes = 3;
+constexpr std::int64_t without_label = -100, classes = 3;
 
 // Four texts; `labelled` says which have labels: one of two words.
 class LabelledTexts final : public SampleSource {
@@ -30,7 +30,7 @@ public:
         for (std::int64_t i = 0; i < length(index); ++i) {
             sample.ids.push_back(5 + (index * 7 + i * 3) % 20);
             const bool labelled = labelled_[static_cast<std::size_t>(index)] && i % 2 == 1;
-            sample.labels.push_back(labelled ? (index + i) % classes : no_label);
+            sample.labels.push_back(labelled ? (index + i) % classes : without_label);
         }
         return sample;
     }

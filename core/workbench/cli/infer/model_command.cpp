@@ -102,12 +102,14 @@ std::string step_text(const config::Config& config) {
 
 // A folder that is neither a configuration nor a model, as that of a run, which has both.
 void refuse_folder(const std::string& folder) {
+    namespace fs = std::filesystem;
     std::error_code ignored;
-    if (!std::filesystem::is_directory(folder, ignored)) return;
+    if (!fs::is_directory(folder, ignored)) return;
     std::string of_run;
-    for (const auto* const part : {"/model", "/config.toml"})
-        if (std::filesystem::exists(folder + part, ignored))
-            of_run += (of_run.empty() ? "; of a run: " : " or ") + folder + part;
+    for (const auto* const name : {"model", "config.toml"}) {
+        const auto part = fs::path(folder) / name;
+        if (fs::exists(part, ignored)) of_run += (of_run.empty() ? "; of a run: " : " or ") + part.string();
+    }
     throw Failure(
         folder + ": error: is a folder; expected a TOML file, a Hugging Face folder or a GGUF file" + of_run);
 }

@@ -62,7 +62,7 @@ config::ModelFolder read_model_folder(const std::string& folder) {
                     "; expected a folder of Hugging Face's, with config.json and model.safetensors, or a "
                     "GGUF file"};
     if (!fs::exists(file, ignored)) {
-        const auto whole = folder + "/model";  // of a run
+        const auto whole = (fs::path(folder) / "model").string();  // of a run
         return {file, "",
                 folder + " has no config.json; expected a folder of Hugging Face's" +
                     (fs::exists(whole + "/config.json", ignored) ? "; did you mean " + whole + "?"

@@ -31,10 +31,10 @@ std::string folder_with(const std::vector<std::string>& names) {
     return folder.string();
 }
 
-using Names = std::set<std::string>;
+using FileNames = std::set<std::string>;
 
-Names names_in(const std::string& folder) {
-    Names names;
+FileNames names_in(const std::string& folder) {
+    FileNames names;
     for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename().string());
     return names;
 }
@@ -138,7 +138,7 @@ TEST_CASE("the checkpoint that a run has gone back to is replaced, the one of it
         const auto read = train::load_checkpoint(folder + "/step-00000002", "", parameters);
         INFO(read.error);
         REQUIRE(read.state);
-        CHECK(names_in(folder) == Names{"step-00000002"});
+        CHECK(names_in(folder) == FileNames{"step-00000002"});
         return read.state->progression;
     };
     const auto weight = [&] { return parameters.find("weight")->value[0].item<float>(); };
@@ -162,7 +162,7 @@ TEST_CASE("a kill while a checkpoint is replaced leaves the one or the other") {
     train::TrainingState state;
     state.progression.step = 2;
     CHECK(train::save_checkpoint(folder, state, parameters, 2) == std::nullopt);
-    CHECK(names_in(folder) == Names{"step-00000001", "step-00000002"});
+    CHECK(names_in(folder) == FileNames{"step-00000001", "step-00000002"});
 }
 
 TEST_CASE("the best checkpoint stays beside the newest, until another is the best") {

@@ -78,7 +78,11 @@ TEST_CASE("a language model generates: two backends write the same tokens, every
         for (std::size_t i = 0; i < 4; ++i) {
             const auto& result = arm["results"][i];
             const auto rows = json["workloads"][i]["batch"].get<int>();
-            CHECK(result["token_ms"]["count"] == 2 * 3 * json["workloads"][i]["passes_per_block"].get<int>());
+            const auto further = 2 * 3 * json["workloads"][i]["passes_per_block"].get<int>();
+            if (result["timed_by"] == "arm")
+                CHECK(result["token_ms"]["count"] == further);
+            else  // a busy machine kept it from its turns, so that its times of tokens say too little
+                CHECK(result["token_ms"].is_null());
             CHECK(result["prompt_tokens"].get<int>() >= 2 * rows);
             CHECK(result["prompt_tokens"] == json["arms"][0]["results"][i]["prompt_tokens"]);
             // All but the rows of the tables that are only looked up.

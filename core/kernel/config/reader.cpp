@@ -137,6 +137,8 @@ private:
     }
 
     void read_value(const Node& node, const Field& field, Assignments& target) {
+        // Runs of earlier versions may name another label than the data have; it is always theirs.
+        if (source_.recorded && field.key == "loss.ignore_index") return;
         auto value = check_value(field, node, field.key, complain_);
         if (!value) {
             reading_.doubtful.insert(field.key);

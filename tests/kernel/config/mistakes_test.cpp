@@ -64,6 +64,11 @@ TEST_CASE("a key of an earlier name is told the one of today, but read in what a
     REQUIRE(result.config);
     CHECK(result.config->train.keep_last == 7);
     CHECK(result.config->where("train.keep_last") == "config.toml:2:1");
+
+    request.text = "[loss]\nignore_index = -1\n";  // which no data mark anything with
+    const auto labelled = switchyard::config::load(request);
+    REQUIRE(labelled.config);
+    CHECK(labelled.config->loss.ignore_index == -100);
 }
 
 TEST_CASE("a metric that is never computed is told with those that are") {

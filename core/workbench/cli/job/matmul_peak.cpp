@@ -137,7 +137,8 @@ std::optional<train::MatmulPeak> measure_matmul_peak(const resolver::Plan& plan,
         for (const auto& [dtype, gflops] : meter.peaks().matmul_gflops) {
             train::MatmulPeak peak{1e9 * gflops, std::string(name(dtype)), meter.peaks().matmul_of.at(dtype)};
             if (on_cpu) peak = highest_matmul_peak(peak, folder);
-            if (on_cpu && !hold) note_measured_now(rate_file(rate_name(peak.dtype), folder));
+            if (on_cpu && !hold && !folder.empty())
+                note_measured_now(rate_file(rate_name(peak.dtype), folder));
             if (!best || best->flops_per_second < peak.flops_per_second) best = std::move(peak);
         }
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <utility>
 
 #include <ATen/Parallel.h>
 
@@ -74,7 +75,14 @@ std::vector<resolver::Measurement> MeasurementCache::load(std::vector<std::strin
             if (entry.path().extension() == ".json") files.push_back(entry.path().string());
         }
     }
-    std::sort(files.begin(), files.end());
+    // The latest last: of one subject it counts, also where earlier versions kept it under another name.
+    const auto age = [](const std::string& path) {
+        std::error_code error;
+        return fs::last_write_time(path, error);
+    };
+    std::sort(files.begin(), files.end(), [&](const std::string& a, const std::string& b) {
+        return std::pair(age(a), a) < std::pair(age(b), b);
+    });
     for (const auto& path : files) {
         resolver::ReadMeasurement read;
         try {
@@ -83,7 +91,7 @@ std::vector<resolver::Measurement> MeasurementCache::load(std::vector<std::strin
             read.error = error.what();
         }
         if (read.error.empty())
-            list.push_back(std::move(read.measurement));
+            resolver::take_up(list, std::move(read.measurement));
         else
             notes.push_back(path + ": is not a valid measurement and is ignored: " + read.error);
     }

@@ -82,7 +82,10 @@ TokenFolder open_token_folder(const std::string& path) {
 
 Json token_shape(const config::DataConfig& data, const Tokenizer& tokenizer) {
     std::string files;
-    for (const auto& file : tokenizer.files()) files += file.name + '\0' + file.bytes;
+    for (const auto& file : tokenizer.files()) {
+        // One model of SentencePiece goes by two names, by the class of the model whose tokens it makes.
+        files += (file.name == "spiece.model" ? "tokenizer.model" : file.name) + '\0' + file.bytes;
+    }
     Json shape{{"data.vocabulary", std::to_string(tokenizer.size()) + " tokens, XXH3 " +
                                        checksum_text(XXH3_64bits(files.data(), files.size()))},
                {"data.lower_case", data.lower_case ? "true" : "false"},

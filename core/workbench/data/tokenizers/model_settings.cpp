@@ -17,8 +17,6 @@ std::string name_of(const base::Json& value) {
     return value.is_string() ? value.get<std::string>() : base::text_of(value, "content");
 }
 
-constexpr const char* added_tokens_file = "added_tokens.json";
-
 bool is_added_tokens(const TokenizerFile& file) { return file.name.ends_with(added_tokens_file); }
 
 [[noreturn]] void refuse_number(const std::string& file, const std::string& token,
@@ -97,7 +95,7 @@ void read_added(const std::vector<TokenizerFile>& files, ModelSettings& settings
 const std::vector<std::string> settings_files{"tokenizer_config.json", "special_tokens_map.json",
                                               added_tokens_file};
 
-ModelSettings read_model_settings(const std::vector<TokenizerFile>& files) {
+ModelSettings read_model_settings(const std::vector<TokenizerFile>& files, bool adds_tokens) {
     ModelSettings settings;
     auto& names = settings.names;
     const std::array<std::pair<const char*, std::string*>, 7> tokens{{{"pad_token", &names.pad},
@@ -127,7 +125,7 @@ ModelSettings read_model_settings(const std::vector<TokenizerFile>& files) {
             if (!*flag && value.is_boolean()) *flag = value.get<bool>();
         }
     }
-    read_added(files, settings);
+    if (adds_tokens) read_added(files, settings);
     return settings;
 }
 

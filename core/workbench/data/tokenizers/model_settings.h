@@ -27,10 +27,12 @@ struct ModelSettings {
 };
 
 // The names of these files.
+inline constexpr const char* added_tokens_file = "added_tokens.json";
 extern const std::vector<std::string> settings_files;
 
 // `file`: the folder and name of each, as errors call it, with its bytes; the first that says something of a
-// name is believed. Throws InputError where one is no JSON object.
-ModelSettings read_model_settings(const std::vector<TokenizerFile>& files);
+// name is believed. `adds_tokens`: whether what they say was added to the vocabulary is read. Throws
+// InputError where one is no JSON object.
+ModelSettings read_model_settings(const std::vector<TokenizerFile>& files, bool adds_tokens);
 
 }  // namespace switchyard::data

@@ -118,7 +118,7 @@ OpenedTokenizer read_files(const config::DataConfig& data, const TokenizerSource
         for (const auto& file : *files)
             kept.push_back({std::filesystem::path(file.name).filename().string(), file.bytes});
     }
-    const auto settings = read_model_settings(said);
+    const auto settings = read_model_settings(said, source.kind != Kind::huggingface);
     // By whatever names they were read, in a folder they are found by their own.
     if (source.kind == Kind::huggingface) kept[0].name = "tokenizer.json";
     if (source.kind == Kind::gpt2) kept[0].name = "vocab.json";

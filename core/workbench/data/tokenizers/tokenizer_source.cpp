@@ -51,6 +51,7 @@ std::string listed(Kind kind) {
 
 void add_settings(const std::string& folder, TokenizerSource& source) {
     for (const auto& name : settings_files) {
+        if (name == added_tokens_file && source.kind == Kind::huggingface) continue;  // it has them itself
         const auto path = (fs::path(folder) / name).string();
         if (is_there(path)) source.settings.push_back(path);
     }

@@ -286,4 +286,7 @@ TEST_CASE("a run of bytes whose configuration names a vocabulary, which it never
     std::ofstream(config) << text;
     const auto scores = run_json({"evaluate", lm.job.run_folder("run"), lm.job.file("texts.txt")});
     CHECK(scores["samples"] == 40);
+    const auto resumed = run({"train", config.string(), "--run", lm.job.run_folder("run"), "--resume"});
+    INFO(resumed.err);
+    CHECK(resumed.code == 0);
 }

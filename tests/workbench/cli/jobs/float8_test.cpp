@@ -1,5 +1,5 @@
-// Training with linear layers in float8 (the CPU's reference): its histories through checkpoints, and what
-// bad input gets. Through recomputation: tests/workbench/train/recompute_test.cpp.
+// Training with linear layers in float8 (the CPU's reference): its histories through checkpoints and
+// recomputation, and what bad input gets.
 // To add a case: sets of the tiny job, and which two runs end alike.
 #include "tiny_job.h"
 
@@ -33,6 +33,14 @@ TEST_CASE("amax histories and scales are resumed bit for bit") {
     CHECK(state.find("precision.amax_history.encoder.1.attention.") != std::string::npos);
     const bool same = state_of(job.run_folder("cut")) == state;
     CHECK(same);
+}
+
+TEST_CASE("recomputation gives the same bits and leaves the histories alone, with every recipe") {
+    const TinyJob job;
+    for (const std::string recipe : {"delayed", "current", "blockwise"}) {
+        INFO(recipe);
+        check_recomputation(job, recipe, float8(recipe, {"train.steps=4"}));
+    }
 }
 
 TEST_CASE("float8 on a CPU without being asked for, and a recipe that is none, are refused") {

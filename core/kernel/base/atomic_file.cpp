@@ -3,6 +3,8 @@
 #include "core/kernel/base/output_target.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +23,18 @@ namespace switchyard::base {
 namespace {
 
 constexpr std::string_view aside_prefix = ".writing-", aside_suffix = "-XXXXXX";
+
+// Paths of files aside, for a signal handler: more at once than there is room for are not among them.
+std::array<std::atomic<const char*>, 32> asides{};
+static_assert(std::atomic<const char*>::is_always_lock_free, "a signal handler must not take a lock");
+
+// Puts `now` where `before` is.
+void replace_aside(const char* before, const char* now) {
+    for (auto& path : asides) {
+        const char* expected = before;
+        if (path.compare_exchange_strong(expected, now)) return;
+    }
+}
 
 // mkstemp makes files that only the owner can read; the result should look like any other new file.
 mode_t default_mode() {
@@ -57,7 +71,9 @@ AtomicFile::AtomicFile(std::string target) : target_(std::move(target)) {}
 
 AtomicFile::~AtomicFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
-    if (!aside_.empty()) ::unlink(aside_.c_str());
+    if (aside_.empty()) return;
+    ::unlink(aside_.c_str());
+    replace_aside(aside_.c_str(), nullptr);
 }
 
 FileError AtomicFile::failed(const char* doing) const {
@@ -70,10 +86,15 @@ FileError AtomicFile::open() {
     descriptor_ = found.through;
     if (descriptor_ >= 0) return std::nullopt;
     replaced_ = std::move(found.path);
-    std::string pattern = aside_pattern(replaced_);
-    descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
-    if (descriptor_ < 0) return failed("write");
-    aside_ = std::move(pattern);
+    aside_ = aside_pattern(replaced_);
+    replace_aside(nullptr, aside_.c_str());  // before there is a file, which then never is without its entry
+    descriptor_ = ::mkostemp(aside_.data(), O_CLOEXEC);
+    if (descriptor_ < 0) {
+        auto error = failed("write");
+        replace_aside(aside_.c_str(), nullptr);
+        aside_.clear();
+        return error;
+    }
     ::fchmod(descriptor_, found.mode.value_or(default_mode()));
     return std::nullopt;
 }
@@ -89,6 +110,7 @@ FileError AtomicFile::commit() {
     if (::close(descriptor) != 0) return failed("write");
     if (!replaces) return std::nullopt;
     if (std::rename(aside_.c_str(), replaced_.c_str()) != 0) return failed("replace");
+    replace_aside(aside_.c_str(), nullptr);
     aside_.clear();
     return sync_folder(folder_of(replaced_));
 }
@@ -124,6 +146,12 @@ FileError write_file_atomically(const std::string& target, std::string_view cont
     if (auto error = file.open()) return error;
     if (auto error = file.write(content.data(), content.size())) return error;
     return file.commit();
+}
+
+void remove_asides() noexcept {
+    for (const auto& path : asides) {
+        if (const char* const aside = path) ::unlink(aside);
+    }
 }
 
 void remove_unfinished(const std::string& folder) {

@@ -1,6 +1,7 @@
 // Files that are either whole or not there: written aside in the same folder, synced, renamed over the
 // target, the folder synced. Whoever reads the target meanwhile, or after a crash or a full disk, sees the
-// previous content. A kill may leave the file aside, `.writing-NAME-XXXXXX`.
+// previous content. A kill may leave the file aside, `.writing-NAME-XXXXXX`; who ends a process by a signal
+// that it handles calls remove_asides().
 //
 // That is for regular files and new names. What else a name may stand for is written through
 // (output_target.h).
@@ -49,5 +50,8 @@ FileError write_file_atomically(const std::string& target, std::string_view cont
 // Removes the files aside that killed processes left in a folder, not below it; those of a process that is
 // still writing there too.
 void remove_unfinished(const std::string& folder);
+
+// Removes what AtomicFiles of this process have aside; for a signal handler that ends the process then.
+void remove_asides() noexcept;
 
 }  // namespace switchyard::base

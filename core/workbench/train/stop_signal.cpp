@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include "core/kernel/base/atomic_file.h"
+
 namespace switchyard::train {
 namespace {
 
@@ -19,12 +21,16 @@ static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_alw
 std::array<struct sigaction, handled.size()> previous;
 
 void note_or_end(int signal, siginfo_t* info, void*) {
-    if (!noting) ::_exit(128 + signal);
+    if (!noting) {
+        base::remove_asides();
+        ::_exit(128 + signal);
+    }
     const int told = signal + (info->si_pid == ::getppid() ? by_parent : 0);
     int first = 0;
     if (first_signal.compare_exchange_strong(first, told)) return;
     // A launcher hands on the signal that it and this process were both sent: that is one request.
     if (first == (told ^ by_parent) && !repeated.exchange(true)) return;
+    base::remove_asides();
     // The raised signal is blocked until the handler returns; then it ends the process as it would have
     // without one.
     struct sigaction action {};

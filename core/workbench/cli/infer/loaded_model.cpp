@@ -25,10 +25,12 @@ std::shared_ptr<const SampleSource> LoadedModel::read_files(const std::vector<st
     return session_.data().eval;
 }
 
-train::EvalResult LoadedModel::evaluate(const SampleSource& samples, const char* what) {
+train::EvalResult LoadedModel::evaluate(const SampleSource& samples, const char* what,
+                                        const std::function<bool()>& stop) {
     auto progress = Progress::for_stderr();
     train::EvalHooks hooks;
     hooks.scale = scale_;
+    hooks.stop = stop;
     hooks.progress = [&](std::int64_t done, std::int64_t total) {
         progress.show({what, done, total, 0.0, -1.0, 0.0});
     };

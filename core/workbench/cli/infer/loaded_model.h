@@ -1,6 +1,7 @@
 // A trained model that is evaluated, on samples of whatever came first: its own data, or files.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,8 +25,10 @@ public:
     // Throws InputError.
     std::shared_ptr<const SampleSource> read_files(const std::vector<std::string>& files);
 
-    // `what`: begins the line that tells how far it is.
-    train::EvalResult evaluate(const SampleSource& samples, const char* what);
+    // `what`: begins the line that tells how far it is. Where `stop` says so, between batches, it ends with
+    // what was evaluated by then.
+    train::EvalResult evaluate(const SampleSource& samples, const char* what,
+                               const std::function<bool()>& stop = {});
 
 private:
     std::unique_ptr<PlannedJob> planned_;

@@ -13,6 +13,7 @@
 #include "core/workbench/model/weights/adapter_config.h"
 #include "core/workbench/model/weights/merge_adapter.h"
 #include "core/workbench/train/run_directory.h"
+#include "core/workbench/train/stop_signal.h"
 
 namespace switchyard::cli {
 namespace {
@@ -28,11 +29,20 @@ bool is_there(const std::string& file) {
 }
 
 int merge(const MergeOptions& options) {
+    train::StopSignal stop;
     const train::RunDirectory run(options.adapter);
     const bool of_run = is_there(run.adapter() + "/" + model::adapter_config_file);
     const bool has_model = of_run && is_there(run.file("model/config.json"));
-    const auto result = model::merge_adapter(of_run ? run.adapter() : options.adapter, options.base,
-                                             options.folder, has_model ? run.file("model") : "");
+    stop.note();  // so that what is written by then is removed
+    const auto told = [&stop] { return static_cast<bool>(stop); };
+    model::MergeResult result;
+    try {
+        result = model::merge_adapter(of_run ? run.adapter() : options.adapter, options.base, options.folder,
+                                      has_model ? run.file("model") : "", told);
+    } catch (const model::MergeStopped&) {
+        std::cerr << "stopped: " + base::printable(options.folder) + " was not made\n";
+        return stop.exit_code();
+    }
     write_json(options.json,
                {{"folder", options.folder}, {"merged", result.merged}, {"replaced", result.whole}});
     if (!options.json.on_stdout())

@@ -24,6 +24,7 @@
 #include "core/workbench/data/sample_list.h"
 #include "core/workbench/quantize/sensitivity.h"
 #include "core/workbench/train/run_directory.h"
+#include "core/workbench/train/stop_signal.h"
 
 namespace switchyard::cli {
 namespace {
@@ -237,7 +238,7 @@ ordered_json layers_json(const Errors& errors, const Calibrated& inputs,
     return all;
 }
 
-int quantize(const QuantizeOptions& options) {
+int quantize(const QuantizeOptions& options, train::StopSignal& stop) {
     std::error_code ignored;
     if (fs::exists(options.out, ignored))
         throw Failure("--out: error: " + options.out + " is there already; expected a new folder");
@@ -266,13 +267,15 @@ int quantize(const QuantizeOptions& options) {
         quantize::sensitivities(session.parameters(), layers, how, inputs.scales, inputs.rows);
     auto candidates = errors;
     std::erase_if(candidates, [&](const auto& one) { return config::any_matches(how.skip, one.first); });
-    Quantizing quantizing(
-        {original, data.evaluation.get(), inputs.scales, label_scale_of(run), options.job.trust},
-        options.out);
+    Quantizing quantizing({original, data.evaluation.get(), inputs.scales, label_scale_of(run),
+                           options.job.trust, [&stop] { return static_cast<bool>(stop); }},
+                          options.out);
+    stop.note();  // so that the folder aside is removed
     const auto made = options.max_drop
                           ? quantizing.make_within(*options.max_drop, *before, ranked(candidates), how)
                           : quantizing.make(how);
     quantizing.commit();
+    stop.end_at_once();
     session.settle_weights();
     ordered_json json{
         {"run", options.run},
@@ -349,7 +352,13 @@ Action setup_quantize(CLI::App& command) {
     add_json(command, options->json);
     return [options, &command] {
         check_together(command, *options);
-        return quantize(*options);
+        train::StopSignal stop;
+        try {
+            return quantize(*options, stop);
+        } catch (const QuantizingStopped&) {
+            std::cerr << "stopped: " + base::printable(options->out) + " was not made\n";
+            return stop.exit_code();
+        }
     };
 }
 

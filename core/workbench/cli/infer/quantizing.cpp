@@ -67,12 +67,18 @@ Quantizing::~Quantizing() {
 }
 
 QuantizedRun Quantizing::make(const config::QuantizationConfig& how) {
+    const auto stop_if_told = [this] {
+        if (input_.stop()) throw QuantizingStopped{};
+    };
     write_quantized_run(input_.original.session(), how, input_.scales, input_.label_scale, aside_);
+    stop_if_told();
     const NamedRun stored{aside_, aside_ + "/model", "", true};
     const JobOptions options{.config = "", .overrides = {}, .trust = input_.trust};
     QuantizedRun made{how, {}, {}, nullptr};
     made.model = std::make_unique<LoadedModel>(job_of_run(stored, options), aside_, true, Restart::refused);
-    if (input_.samples != nullptr) made.after = made.model->evaluate(*input_.samples, "quantized");
+    if (input_.samples != nullptr)
+        made.after = made.model->evaluate(*input_.samples, "quantized", input_.stop);
+    stop_if_told();
     return made;
 }
 

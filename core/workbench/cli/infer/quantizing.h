@@ -1,6 +1,7 @@
 // Makes the folder of a quantized run, tries it, and leaves sensitive layers out until it is good enough.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,9 @@ struct EvaluationSpeeds {
 EvaluationSpeeds evaluation_speeds(LoadedModel& original, LoadedModel& quantized,
                                    const SampleSource& samples);
 
+// It was told to stop; what was made aside is removed.
+struct QuantizingStopped {};
+
 // The folder is made aside, beside `out`, and removed with this object unless `commit` was called.
 class Quantizing {
 public:
@@ -39,6 +43,7 @@ public:
         const quantize::InputScales& scales;  // of method "static"
         std::string label_scale;              // file of a regression; empty: none
         bool trust;                           // JobOptions::trust
+        std::function<bool()> stop;           // asked between batches and stages
     };
     // Throws Failure where the folder of `out` cannot be made.
     Quantizing(Input input, std::string out);
@@ -46,7 +51,7 @@ public:
     Quantizing(const Quantizing&) = delete;
     Quantizing& operator=(const Quantizing&) = delete;
 
-    // Writes, loads and evaluates it.
+    // Writes, loads and evaluates it. Throws QuantizingStopped.
     QuantizedRun make(const config::QuantizationConfig& how);
     // With the fewest of `ranking`, layers from the most sensitive on, left out that keep the drop within
     // `most`, found by halving. Throws Failure where the drop is larger with any layer quantized.

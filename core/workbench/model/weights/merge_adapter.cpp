@@ -61,8 +61,8 @@ bool is_folder(const std::string& path) {
 
 class Merging {
 public:
-    Merging(const std::string& adapter, const std::string& base)
-        : path_(adapter + "/" + adapter_weights_file), adapter_(read_adapter_config(adapter)) {
+    Merging(const std::string& adapter, const std::string& base, const std::function<bool()>& stop)
+        : path_(adapter + "/" + adapter_weights_file), adapter_(read_adapter_config(adapter)), stop_(stop) {
         file_ = opened(path_);
         base_ = base.empty() ? adapter_.base : base;
         if (!is_folder(base_))
@@ -91,7 +91,10 @@ public:
             auto* const weight = has_part(name, below) ? find(without_part(name, below)) : nullptr;
             if (weight != nullptr) set(*weight, view_stored(file_, stored).to(weight->tensor.scalar_type()));
         }
-        for (const auto& stored : file_->tensors()) take(stored);
+        for (const auto& stored : file_->tensors()) {
+            stop_if_told();
+            take(stored);
+        }
         if (result.merged.empty() && result.whole.empty())
             throw InputError(path_ + ": error: has no tensors");
         // Files of the model alone, as of a BertModel, leave out what a model with a head calls it.
@@ -101,10 +104,16 @@ public:
     }
 
     void write(const std::string& folder, const std::string& run_model) const {
+        stop_if_told();
         if (auto error = write_safetensors(folder + "/model.safetensors", weights_, {{"format", "pt"}}))
             throw InputError(*error);
+        stop_if_told();
         if (auto error = base::write_file_atomically(folder + "/config.json", config(run_model)))
             throw InputError(*error);
+    }
+
+    void stop_if_told() const {
+        if (stop_ && stop_()) throw MergeStopped{};
     }
 
     const std::string& base() const { return base_; }
@@ -264,6 +273,7 @@ private:
 
     std::string path_;
     AdapterConfig adapter_;
+    const std::function<bool()>& stop_;
     std::string base_;
     std::shared_ptr<const SafetensorsFile> file_;
     std::vector<NamedTensor> weights_;
@@ -303,11 +313,11 @@ void copy_tokenizer(const std::vector<std::string>& from, const std::string& fol
 }  // namespace
 
 MergeResult merge_adapter(const std::string& adapter, const std::string& base, const std::string& folder,
-                          const std::string& run_model) {
+                          const std::string& run_model, const std::function<bool()>& stop) {
     std::error_code error;
     if (fs::exists(folder, error) && !(is_folder(folder) && fs::is_empty(folder, error)))
         throw InputError(folder + ": error: is there already and not empty; expected a new folder");
-    Merging merging(adapter, base);
+    Merging merging(adapter, base, stop);
     merging.merge();
     fs::create_directories(folder, error);
     if (error) throw InputError(folder + ": error: cannot be made: " + error.message());
@@ -315,7 +325,8 @@ MergeResult merge_adapter(const std::string& adapter, const std::string& base, c
         merging.write(folder, run_model);
         copy_tokenizer({adapter, run_model, merging.base()}, folder);
         if (!run_model.empty()) copy_file(run_model, "label_scale.json", folder);
-    } catch (const InputError&) {
+        merging.stop_if_told();
+    } catch (...) {
         for (const auto& entry : fs::directory_iterator(folder, error)) fs::remove_all(entry.path(), error);
         throw;
     }

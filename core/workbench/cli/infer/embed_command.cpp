@@ -151,6 +151,7 @@ int embed(EmbedCommand options) {
     job.implied.push_back({"embed", "batch.min_length=1"});  // whatever the run was trained on
     const auto planned = plan_job(job, {.purpose = Purpose::inference});
     const auto& config = planned->config;
+    refuse_min_length(config);
     if (const auto problem = infer::embed_problem(config); !problem.empty()) throw Failure(problem);
     if (!from_files && options.texts.empty()) options.texts = text_lines();
     if (!from_files && options.texts.empty())

@@ -140,6 +140,7 @@ int predict(PredictOptions options) {
     job.implied.push_back({"predict", "batch.min_length=1"});  // whatever the run was trained on
     const auto planned = plan_job(job, {.purpose = Purpose::inference});
     const auto& config = planned->config;
+    refuse_min_length(config);
     if (config.task.predicts_tokens()) {
         throw Failure(options.run + ": was trained for " + std::string(name(config.task.kind)) +
                       ", and predict gives classes or numbers; to generate text, use `switchyard generate`");

@@ -123,6 +123,12 @@ void refuse_lengths_of_data(const config::Config& config, const std::string& len
         throw Failure("--lengths is for random samples; the configuration has data.train");
 }
 
+void refuse_min_length(const config::Config& config) {
+    if (config.batch.min_length <= 1) return;
+    throw Failure("--set batch.min_length: error: is " + std::to_string(config.batch.min_length) +
+                  ", and a text may be shorter; expected no such --set");
+}
+
 std::optional<config::Config> first_look(const JobOptions& options) {
     auto result = load(options, nullptr);
     return result.config ? std::optional(std::move(*result.config)) : std::nullopt;

@@ -43,6 +43,8 @@ struct Job {
 Job load_job(const JobOptions& options, const HostInfo& host, loader::DiscoveryOptions discovery = {});
 // Lengths of random samples mean nothing where there is data: throws Failure.
 void refuse_lengths_of_data(const config::Config& config, const std::string& lengths);
+// Texts that a user gives may be shorter than batch.min_length of an override: throws Failure.
+void refuse_min_length(const config::Config& config);
 // What the files say, before plugins are asked for their options; nothing where there is a mistake.
 std::optional<config::Config> first_look(const JobOptions& options);
 // For commands that only ask what plugins say of themselves: nothing of a plugin runs, its manifest is

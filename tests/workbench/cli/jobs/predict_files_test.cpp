@@ -232,6 +232,8 @@ TEST_CASE("texts may be shorter than those that a run was trained on") {
         INFO(outcome.err);
         CHECK(outcome.code == 0);
         CHECK(std::ranges::count(outcome.out, '\n') >= 2);
+        check_refused(run({command, job.run_folder("run"), "film", "--set", "batch.min_length=8"}),
+                      {"--set batch.min_length: error: is 8, and a text may be shorter"});
     }
 }
 

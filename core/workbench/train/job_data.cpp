@@ -1,13 +1,11 @@
 #include "core/workbench/train/job_data.h"
 
 #include <algorithm>
-#include <span>
 #include <stdexcept>
 #include <utility>
 
 #include <switchyard/interfaces/data_loader.h>
-#include "core/kernel/base/joined.h"
-#include "core/kernel/base/limits.h"
+#include "core/kernel/base/problem_lines.h"
 #include "core/kernel/config/source_table.h"
 #include "core/kernel/config/table.h"
 #include "core/kernel/config/trainable.h"
@@ -20,13 +18,6 @@
 
 namespace switchyard::train {
 namespace {
-
-std::string joined_lines(const std::vector<std::string>& lines) {
-    constexpr std::size_t most = base::limits::listed_problems;
-    const auto text = base::joined(std::span(lines).first(std::min(lines.size(), most)), "\n");
-    if (lines.size() == most + 1) return text + "\n" + lines.back();
-    return lines.size() > most ? text + "\nand " + std::to_string(lines.size() - most) + " more" : text;
-}
 
 void throw_if(const std::string& problem) {
     if (!problem.empty()) throw InputError({problem});
@@ -115,7 +106,8 @@ config::Config with_eval_files(config::Config config, const EvalFiles& files) {
 
 }  // namespace
 
-InputError::InputError(const std::vector<std::string>& problems) : base::InputError(joined_lines(problems)) {}
+InputError::InputError(const std::vector<std::string>& problems)
+    : base::InputError(base::problem_lines(problems)) {}
 
 void throw_problems(const config::Config& config, std::vector<std::string> problems) {
     if (!problems.empty()) throw InputError(with_places(config, std::move(problems)));

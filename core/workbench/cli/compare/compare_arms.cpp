@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/kernel/base/child_process.h"
+#include "core/kernel/base/problem_lines.h"
 #include "core/kernel/config/mesh_checks.h"
 #include "core/kernel/config/trainable.h"
 #include "core/kernel/machine/cpu_allocator.h"
@@ -197,7 +198,8 @@ private:
     std::string input_problem(const config::Config& config) {
         for (const auto& [inputs, problem] : looked_at_)
             if (same_inputs(inputs, config)) return problem;
-        auto problem = listed(input_problems(config, request_.purpose == Purpose::as_configured));
+        auto problem =
+            base::problem_lines(input_problems(config, request_.purpose == Purpose::as_configured));
         looked_at_.emplace_back(config, problem);
         return problem;
     }

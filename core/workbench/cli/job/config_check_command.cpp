@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/kernel/base/printable.h"
+#include "core/kernel/base/problem_lines.h"
 #include "core/kernel/config/show.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/workbench/cli/commands.h"
@@ -17,7 +18,7 @@ namespace switchyard::cli {
 namespace {
 
 std::string told_in_part(const std::vector<std::string>& problems) {
-    const auto text = listed(problems) + "\n";
+    const auto text = base::problem_lines(problems) + "\n";
     return problems.size() > 1 ? text + counted(problems.size(), "error") + "\n" : text;
 }
 

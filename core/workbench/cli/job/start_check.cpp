@@ -9,8 +9,6 @@
 #include <utility>
 
 #include "core/kernel/base/input_error.h"
-#include "core/kernel/base/joined.h"
-#include "core/kernel/base/limits.h"
 #include "core/kernel/config/shadow_checks.h"
 #include "core/kernel/config/trainable.h"
 #include "core/kernel/resolver/resolver.h"
@@ -282,12 +280,6 @@ std::vector<std::string> start_problems(const Job& job) {
 
 std::vector<std::string> input_problems(const config::Config& config, bool reads_data) {
     return StartCheck(config).of_inputs(reads_data);
-}
-
-std::string listed(const std::vector<std::string>& problems) {
-    constexpr std::size_t most = base::limits::listed_problems;
-    const auto text = base::joined(std::span(problems).first(std::min(problems.size(), most)), "\n");
-    return problems.size() > most ? text + "\nand " + std::to_string(problems.size() - most) + " more" : text;
 }
 
 }  // namespace switchyard::cli

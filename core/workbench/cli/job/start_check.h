@@ -17,7 +17,4 @@ std::vector<std::string> start_problems(const Job& job);
 // with `reads_data`, one that then trains or reads what the job trains on.
 std::vector<std::string> input_problems(const config::Config& config, bool reads_data);
 
-// A line each, the first of many and how many more there are.
-std::string listed(const std::vector<std::string>& problems);
-
 }  // namespace switchyard::cli

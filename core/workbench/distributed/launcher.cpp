@@ -77,6 +77,7 @@ struct Rank {
     std::deque<std::string> last_lines;
     std::optional<base::Ending> ending;
     int exit_code = 0;
+    bool killed = false;  // by a signal
 };
 
 class Ranks {
@@ -225,6 +226,8 @@ private:
     }
 
     void look_for_endings() {
+        std::optional<std::size_t>
+            failed;  // of those that ended since the last look: a killed one before others
         for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
             auto& one = ranks_[rank];
             if (one.ending) continue;
@@ -237,12 +240,15 @@ private:
             ::kill(-one.process, SIGKILL);  // what it may have left in its group
             one.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
             one.ending = std::move(ending);
-            if (one.ending->well || first_failed_ || result_.signal != 0) continue;
-            first_failed_ = rank;
-            result_.killed = WIFSIGNALED(status);
-            kill_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                          std::chrono::duration<double>(launch_.seconds_to_end));
+            if (one.ending->well) continue;
+            one.killed = WIFSIGNALED(status);
+            if (!failed || (one.killed && !ranks_[*failed].killed)) failed = rank;
         }
+        if (!failed || first_failed_ || result_.signal != 0) return;
+        first_failed_ = failed;
+        result_.killed = ranks_[*failed].killed;
+        kill_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<double>(launch_.seconds_to_end));
     }
 
     void conclude() {

@@ -53,13 +53,14 @@ std::string listed(std::vector<std::string> names) {
 // killed.
 std::vector<std::string> foreign_names(const std::string& path) {
     std::error_code error;
-    const bool begun = fs::exists(path + "/record.json", error);
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(path, error)) {
         auto name = entry.path().filename().string();
         if (name == ".lock" || name.starts_with(".writing-record.json-")) continue;
-        if (!(begun && is_own(name))) names.push_back(std::move(name));
+        names.push_back(std::move(name));
     }
+    // Looked for after the others: a run that begins meanwhile has made it before any of them.
+    if (fs::exists(path + "/record.json", error)) std::erase_if(names, is_own);
     return names;
 }
 

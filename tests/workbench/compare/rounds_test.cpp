@@ -2,6 +2,7 @@
 // add a case: say what each start of an arm does, run it, look at the comparison and at the log.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/workbench/bench/measure/simulated_blocks.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
@@ -112,6 +113,23 @@ TEST_CASE("restarts come out of the time that is allowed") {
     CHECK(result.blocks % 10 == 0);
     CHECK(result.elapsed_ms < 1.15 * 60'000);
     CHECK(result.elapsed_ms > 0.8 * 60'000);
+}
+
+TEST_CASE("a machine that becomes slower takes no round that was asked for, and starts none for nothing") {
+    const Starts slower = [](int start) { return steady(start == 0 ? 100 : 2500); };
+    for (const int rounds : {8, 0}) {
+        INFO(rounds);
+        auto settings = quick_settings();
+        settings.rounds = rounds;
+        Log log;
+        const auto result = compared({{"a", slower}, {"b", slower}}, settings, log);
+        CHECK(result.elapsed_ms > settings.time_ms);
+        CHECK(result.rounds == (rounds == 0 ? least_rounds : rounds));
+        CHECK(count_of(log, "a starts") == static_cast<std::size_t>(result.rounds - 1));
+        std::set<int> held;
+        for (const auto& block : result.arms[0].blocks) held.insert(block->round);
+        CHECK(static_cast<int>(held.size()) == result.rounds);
+    }
 }
 
 TEST_CASE("what differs between starts of an arm is not found to be a difference of arms") {

@@ -292,20 +292,24 @@ private:
 
     void run_rounds() {
         for (int round = 0; round < plan_.rounds && going(); ++round) {
-            if (round > 0 && !begin_round(round)) return;
-            result_.rounds = round + 1;
+            if (round > 0 && (is_over(round) || !begin_round(round))) return;
             for (int block = 0; block < plan_.blocks_in(round) && going(); ++block) {
-                // The number of blocks is not stretched by a machine that has become slower, beyond what is
-                // always taken.
-                const bool enough = result_.blocks >= settings_.min_blocks &&
-                                    round + 1 >= std::min(plan_.rounds, least_rounds);
-                if (settings_.blocks == 0 && enough && used_ms_ > settings_.time_ms) return;
+                if (is_over(block == 0 ? round : round + 1)) return;
                 tell("block " + std::to_string(result_.blocks + 1) + " of " + std::to_string(plan_.blocks),
                      used_ms_, plan_.block_ms * (plan_.blocks - result_.blocks));
                 while (going() && !run_block(round)) {
                 }
+                if (going()) result_.rounds = round + 1;
             }
         }
+    }
+
+    // The number of blocks is not stretched by a machine that has become slower, beyond what is always taken
+    // and the rounds that were asked for. `rounds`: those that have a block.
+    bool is_over(int rounds) const {
+        const int least = settings_.rounds > 0 ? plan_.rounds : std::min(plan_.rounds, least_rounds);
+        return settings_.blocks == 0 && used_ms_ > settings_.time_ms && rounds >= least &&
+               result_.blocks >= settings_.min_blocks;
     }
 
     // All arms anew; false: none is left, or it was stopped.

@@ -72,9 +72,20 @@ std::string values_for(const config::Config& config, const std::string& path) {
     return values;
 }
 
+// A run may go by what is there.
+void refuse_tokenizer_in(const std::string& folder) {
+    for (const char* const name : {"vocab.json", "merges.txt", "vocab.txt", "tokenizer.model"}) {
+        const auto file = folder + "/" + name;
+        std::error_code ignored;
+        if (std::filesystem::exists(file, ignored))
+            throw Failure("--out: error: " + file + " is there already; expected another folder");
+    }
+}
+
 int train_tokenizer(const TrainTokenizerOptions& options) {
     const auto job = load_job_by_manifests(options.job);
     refuse_job(job.config);
+    refuse_tokenizer_in(options.folder);
     const data::TokenizerTraining settings{*parse<data::TokenizerModel>(options.model), options.size,
                                            job.config.data.lower_case};
     std::error_code error;

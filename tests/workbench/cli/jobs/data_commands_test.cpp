@@ -247,6 +247,12 @@ TEST_CASE("a tokenizer is learnt from the texts of a job, and the job trains wit
                contains("\ntrain with: --set data.vocabulary=" + job.file("bpe/vocab.json") +
                         " --set model.vocab_size="));
 
+    const auto vocabulary = bytes_of(job.file("wordpiece/vocab.txt"));
+    check_refused(run(learn("wordpiece", "100")),
+                  {"--out: error: " + job.file("wordpiece/vocab.txt") + " is there already"});
+    CHECK(bytes_of(job.file("wordpiece/vocab.txt")) == vocabulary);
+
+    fs::remove(job.file("unigram/tokenizer.model"));
     check_refused(run(learn("unigram", "100000")),
                   {"SentencePiece makes no vocabulary of 100000 pieces of these texts",
                    "give another --vocab-size, or more texts"});

@@ -224,7 +224,7 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
     const std::chrono::duration<double> wall = Clock::now() - begun;
     const auto told =
         train_summary(session, result, training_memory(session, trainer), utilization, wall.count());
-    const auto summary = told.dump(2) + "\n";
+    const auto summary = json_text(told, 2);  // with the worst texts, whatever bytes they have
     if (result.outcome == train::Outcome::failed) {
         // On a full disk this fails as well, and says less than the first error.
         (void)base::write_file_atomically(run.file("summary.json"), summary);

@@ -112,6 +112,20 @@ TEST_CASE("a regression is evaluated in units of its data, by the scale that it 
     CHECK(scores["worst"].size() == 2);
 }
 
+TEST_CASE("a run of bytes whose worst texts are no UTF-8 ends with its summary") {
+    const TinyJob job;
+    std::string rows = "text\tlabel\n";
+    for (int i = 0; i < 20; ++i)
+        rows += "le caf\xe9 " + std::to_string(i) + (i % 2 == 0 ? "\tgood\n" : "\tbad\n");
+    const auto list = "[\"" + job.write("latin1.tsv", rows) + "\"]";
+    const auto outcome =
+        job.trained("run", {"train.steps=1", "data.tokenizer=bytes", "data.vocabulary=\"\"",
+                            "model.vocab_size=261", "data.train=" + list, "data.eval=" + list});
+    INFO(outcome.err);
+    const auto summary = json_of(fs::path(job.run_folder("run")) / "summary.json");
+    CHECK_THAT(summary["eval"]["worst"][0]["text"].get<std::string>(), contains("le caf\xef\xbf\xbd "));
+}
+
 TEST_CASE("what cannot be evaluated is told before anything is computed") {
     const TinyJob job;
     job.trained("run");

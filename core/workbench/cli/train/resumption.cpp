@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <filesystem>
 #include <iostream>
+#include <system_error>
 
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/printable.h"
@@ -104,6 +106,20 @@ void record_changes(const train::RunDirectory& run, const ResumedFrom& from,
     }
     if (error.empty()) error = log.sync();
     if (!error.empty()) throw Failure(error, Exit::run_failed);
+}
+
+bool is_finished(const train::RunDirectory& run, std::int64_t done, std::int64_t steps) {
+    std::error_code ignored;
+    if (done < steps || !std::filesystem::exists(run.file("model"), ignored)) return false;
+    const auto text = base::read_text(run.file("summary.json"));
+    const auto summary = text ? base::parse_json(*text).value : Json();
+    return base::text_of(summary, "status") == "finished" &&
+           base::integer_of(base::member(summary, "steps")) == done;
+}
+
+void tell_finished(const train::RunDirectory& run, std::int64_t steps) {
+    std::cerr << (run.path() + ": is finished, after " + counted(static_cast<std::size_t>(steps), "step") +
+                  "; nothing was changed. To train on, raise train.steps or train.epochs\n");
 }
 
 std::string record_text(const train::RunFacts& facts) {

@@ -27,6 +27,11 @@ std::vector<train::FactChange> changes_since(const ResumedFrom& from, const trai
 void record_changes(const train::RunDirectory& run, const ResumedFrom& from,
                     const std::vector<train::FactChange>& changes);
 
+// Whether the run has come to its end, all of it written, with `done` steps, of which it has `steps`: going
+// on would replace what its files say by what no step says.
+bool is_finished(const train::RunDirectory& run, std::int64_t done, std::int64_t steps);
+void tell_finished(const train::RunDirectory& run, std::int64_t steps);
+
 // record.json: the command, the version of this program and the facts of the beginning.
 std::string record_text(const train::RunFacts& facts);
 // The facts in it as JSON; empty if there is no such file.

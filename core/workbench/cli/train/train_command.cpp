@@ -406,6 +406,13 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
         from.facts = recorded_facts(run);
         changes = changes_since(from, facts, options.begin.allowed_changes);
     }
+    bool finished = checkpoint && options.begin.allowed_changes.empty() &&
+                    is_finished(run, trainer.state().progression.step, trainer.total_steps());
+    if (ranks != nullptr) finished = ranks->from_first("finished", finished ? "yes" : "no") == "yes";
+    if (finished) {
+        if (writes) tell_finished(run, trainer.total_steps());
+        return Exit::fine;
+    }
     stop.note();
     if (writes) open.prepare(record_text(facts), save_sizes(session, trainer));
     describe_data(session);

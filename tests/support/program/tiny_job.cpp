@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -188,6 +189,23 @@ std::map<std::int64_t, double> step_losses(const fs::path& run) { return lines_w
 std::map<std::int64_t, double> eval_losses(const fs::path& run) { return lines_with(run, "eval_loss"); }
 Words checkpoints(const fs::path& run) { return folders_with(run, "step-"); }
 Words leftovers(const fs::path& run) { return folders_with(run, ".writing-"); }
+
+std::int64_t last_step(const fs::path& run) {
+    return json_of(run / "checkpoints" / checkpoints(run).back() / "state.json")["step"];
+}
+
+bool stand_still(Started& started, const std::function<bool()>& condition) {
+    bool stands = false;
+    const bool seen = wait_until([&] {
+        if (started.ended()) return true;
+        if (!condition()) return false;
+        if (!started.stop()) return true;
+        stands = condition();
+        if (!stands) started.send(SIGCONT);
+        return stands;
+    });
+    return seen && stands;
+}
 
 std::string state_of(const fs::path& run) {
     return bytes_of(run / "checkpoints" / checkpoints(run).back() / "optimizer.safetensors");

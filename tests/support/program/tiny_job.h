@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -80,6 +81,15 @@ void require_same_end(const fs::path& expected, const fs::path& actual);
 // Checks that input was refused: exit code 2, nothing on standard output, these parts in the text, neither a
 // stack trace nor the words of an unexpected end.
 void check_refused(const Outcome& outcome, const Words& parts);
+
+// For what is ended before its last step: it trains until then, however long that takes.
+inline const std::string endless = "train.steps=100000";
+// The step of the last checkpoint of a run.
+std::int64_t last_step(const fs::path& run);
+
+// Makes a program stand still where `condition` holds, and still does once it stands; false: it ended before.
+// SIGCONT lets it go on.
+bool stand_still(Started& started, const std::function<bool()>& condition);
 
 // Looks until `condition` holds; false if it does not within five minutes, which nothing needs.
 bool wait_until(const std::function<bool()>& condition);

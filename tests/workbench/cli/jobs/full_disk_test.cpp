@@ -1,6 +1,7 @@
 // A disk that gets full in the middle of a run: a file system of some hundred kB where the machine lets a
 // user mount one, and everywhere RLIMIT_FSIZE, under which a write fails like one on a full disk, with
 // another reason. One that is full before: run_folder_test.cpp.
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -17,17 +18,21 @@ using namespace switchyard::test;
 
 namespace {
 
-// Many short steps.
-const Words long_job{"train.steps=60", "train.grad_accumulation_steps=1"};
+// Many short steps: what ends them is the limit.
+const Words long_job{endless, "train.grad_accumulation_steps=1"};
 
-// Goes on with a run of two steps; once it has done two more no file may grow beyond that size.
+Words long_job_of(std::int64_t steps) { return with(long_job, {"train.steps=" + std::to_string(steps)}); }
+
+// Goes on with a run of two steps; once it has done two more no file may grow beyond that size. What is being
+// saved then would be over the limit in another file.
 Outcome limited(const TinyJob& job, const std::string& name, Words sets, rlim_t bytes) {
     const auto metrics = fs::path(job.run_folder(name)) / "metrics.jsonl";
     sets.insert(sets.begin(), long_job.begin(), long_job.end());
     Started started(job.train(name, sets, {"--resume"}));
-    REQUIRE(wait_until(
-        [&] { return started.ended() || bytes_of(metrics).find("{\"step\":4,") != std::string::npos; }));
-    REQUIRE(started.stop());
+    REQUIRE(stand_still(started, [&] {
+        return bytes_of(metrics).find("{\"step\":4,") != std::string::npos &&
+               leftovers(job.run_folder(name)).empty();
+    }));
     const struct rlimit limit { bytes, RLIM_INFINITY };
     REQUIRE(prlimit(started.process(), RLIMIT_FSIZE, &limit, nullptr) == 0);
     started.send(SIGCONT);
@@ -35,9 +40,7 @@ Outcome limited(const TinyJob& job, const std::string& name, Words sets, rlim_t 
 }
 
 void begin(const TinyJob& job, const std::string& name) {
-    auto sets = long_job;
-    sets.push_back("train.steps=2");
-    job.trained(name, sets);
+    job.trained(name, long_job_of(2));
     fs::remove_all(fs::path(job.run_folder(name)) / "model");
 }
 
@@ -115,7 +118,7 @@ TEST_CASE("a disk that is really full is found before the first step") {
 
 TEST_CASE("a disk that is full while saving leaves the previous checkpoint whole") {
     const TinyJob job;
-    job.trained("whole", long_job);
+    std::int64_t last = 0;
     // The model has 21410 parameters of 4 bytes, AdamW's state twice that.
     const std::pair<rlim_t, std::string> limits[] = {{60'000, "model.safetensors"},
                                                      {120'000, "optimizer.safetensors"}};
@@ -133,14 +136,19 @@ TEST_CASE("a disk that is full while saving leaves the previous checkpoint whole
         const auto summary = json_of(folder / "summary.json");
         CHECK(summary["status"] == "failed");
         CHECK_THAT(summary["error"].get<std::string>(), contains(file));
-        job.trained(name, long_job, {"--resume"});
-        require_same_steps(job.run_folder("whole"), folder);
+        last = std::max(last, last_step(folder));
+    }
+    const auto to_the_end = long_job_of(last + 3);
+    job.trained("whole", to_the_end);
+    for (const auto& limit : limits) {
+        const auto name = "limit" + std::to_string(limit.first);
+        job.trained(name, to_the_end, {"--resume"});
+        require_same_steps(job.run_folder("whole"), job.run_folder(name));
     }
 }
 
 TEST_CASE("a run whose metrics cannot be written any more stops with a checkpoint") {
     const TinyJob job;
-    job.trained("whole", long_job);
     begin(job, "run");
     const fs::path folder = job.run_folder("run");
     // Longer than any file of a checkpoint.
@@ -153,9 +161,10 @@ TEST_CASE("a run whose metrics cannot be written any more stops with a checkpoin
                                      ": File too large; a checkpoint of step "));
     const auto summary = json_of(folder / "summary.json");
     CHECK(summary["status"] == "failed");
-    CHECK(json_of(folder / "checkpoints" / checkpoints(folder).back() / "state.json")["step"] ==
-          summary["steps"]);
-    job.trained("run", long_job, {"--resume"});
+    CHECK(last_step(folder) == summary["steps"]);
+    const auto to_the_end = long_job_of(last_step(folder) + 3);
+    job.trained("whole", to_the_end);
+    job.trained("run", to_the_end, {"--resume"});
     // The line that did not fit is gone, the step is not.
     require_same_steps(job.run_folder("whole"), folder, summary["steps"].get<std::int64_t>());
 }

@@ -11,14 +11,22 @@ using namespace switchyard::test;
 
 namespace {
 
-const Words many_steps{"train.steps=60", "train.checkpoint_every=1"};
+const Words many_steps{endless, "train.checkpoint_every=1"};
 
 // A run that stands still after its first checkpoint.
 std::unique_ptr<Started> standing(const TinyJob& job, const std::string& name) {
     auto started = std::make_unique<Started>(job.train(name, many_steps));
-    REQUIRE(wait_until([&] { return started->ended() || !checkpoints(job.run_folder(name)).empty(); }));
-    REQUIRE(started->stop());
+    REQUIRE(stand_still(*started, [&] { return !checkpoints(job.run_folder(name)).empty(); }));
     return started;
+}
+
+// Goes on with a run that was ended, which then is as one that was not.
+void require_same_resumed(const TinyJob& job, const std::string& name) {
+    const auto to_the_end =
+        with(many_steps, {"train.steps=" + std::to_string(last_step(job.run_folder(name)) + 3)});
+    job.trained(name, to_the_end, {"--resume"});
+    job.trained("whole", to_the_end);
+    require_same_end(job.run_folder("whole"), job.run_folder(name));
 }
 
 // What several such processes, begun together, end with.
@@ -34,7 +42,6 @@ std::vector<Outcome> together(std::size_t count, const Words& words) {
 
 TEST_CASE("a run folder that a process writes is refused to others, who are told which process it is") {
     const TinyJob job;
-    job.trained("whole", many_steps);
     const auto first = standing(job, "run");
     const auto before = files_below(job.run_folder("run"));
     const auto user = "in use by process " + std::to_string(first->process()) + " (switchyard train " +
@@ -48,9 +55,10 @@ TEST_CASE("a run folder that a process writes is refused to others, who are told
     // Who only reads is not refused.
     CHECK(run({"report", job.run_folder("run"), "--html", job.file("report.html")}).code == 0);
 
+    first->send(SIGTERM);
     first->send(SIGCONT);
-    CHECK(first->wait().code == 0);
-    require_same_end(job.run_folder("whole"), job.run_folder("run"));
+    CHECK(first->wait().code == 128 + SIGTERM);
+    require_same_resumed(job, "run");
 }
 
 TEST_CASE("of starts at the same moment one begins, and the others leave it alone") {
@@ -96,12 +104,10 @@ TEST_CASE("of resumptions at the same moment one goes on at a time") {
 
 TEST_CASE("a lock ends with the process that held it, however that ends") {
     const TinyJob job;
-    job.trained("whole", many_steps);
     const auto first = standing(job, "run");
     first->send(SIGKILL);
     CHECK(first->wait().code == -SIGKILL);
-    job.trained("run", many_steps, {"--resume"});
-    require_same_end(job.run_folder("whole"), job.run_folder("run"));
+    require_same_resumed(job, "run");
 }
 
 TEST_CASE("--resume auto begins a run, goes on with it, and begins again what never came to a step") {

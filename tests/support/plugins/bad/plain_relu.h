@@ -6,7 +6,7 @@
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/verdict.h>
 
-class PlainRelu final : public switchyard::Activation {
+class PlainRelu : public switchyard::Activation {
 public:
     using Activation::Activation;
     static switchyard::Verdict supports(const switchyard::ActivationRequest& request,

@@ -1,10 +1,8 @@
 // Ctrl-C, SIGTERM and SIGHUP, in every phase: a clean stop with a checkpoint, exit code 130, 143 or 129, and
-// a resumption that ends as if nothing had been. To add a phase: a condition that holds while the program is
-// in it, given to `stopped_when`.
-#include <chrono>
+// a resumption that ends as if nothing had been. To add a phase: where it stands still (`stand_still`), or a
+// call of a component that asks to stop (`stopped_in_call`).
+#include <algorithm>
 #include <csignal>
-#include <memory>
-#include <optional>
 
 #include "tiny_job.h"
 
@@ -14,13 +12,7 @@ using namespace switchyard::test;
 
 namespace {
 
-Outcome stopped_when(const TinyJob& job, const std::string& name, const Words& sets, int signal,
-                     const std::function<bool(const fs::path& folder)>& condition) {
-    const fs::path folder = job.run_folder(name);
-    Started started(job.train(name, sets));
-    REQUIRE(wait_until(
-        [&] { return started.ended() || (fs::exists(folder / "metrics.jsonl") && condition(folder)); }));
-    started.send(signal);
+Outcome stopped_by(int signal, Started& started) {
     auto outcome = started.wait();
     INFO(outcome.err);
     REQUIRE(outcome.code == 128 + signal);
@@ -33,25 +25,36 @@ bool has_step(const fs::path& folder, int step) {
            std::string::npos;
 }
 
-// Holds some milliseconds after `begun` first does.
-std::function<bool(const fs::path&)> shortly_after(std::function<bool(const fs::path&)> begun,
-                                                   int milliseconds) {
-    using Clock = std::chrono::steady_clock;
-    auto since = std::make_shared<std::optional<Clock::time_point>>();
-    return [=](const fs::path& folder) {
-        if (!*since && begun(folder)) *since = Clock::now();
-        return *since && Clock::now() - **since > std::chrono::milliseconds(milliseconds);
-    };
+// Between two saves (or in one), once there is a checkpoint.
+void stand_still_saving(Started& started, const fs::path& folder, bool saving) {
+    REQUIRE(stand_still(started,
+                        [&] { return !checkpoints(folder).empty() && leftovers(folder).empty() != saving; }));
 }
 
-void check_stopped(const fs::path& folder, const Outcome& outcome, int step) {
+// A job whose activation asks to stop in a call that the environment names.
+TinyJob job_with_calls() {
+    TinyJob job;
+    job.write("job.toml", bytes_of(job.file("job.toml")) + "\n[plugins]\npaths = [\"" +
+                              (build_dir() / "tests/support/plugins/asks_to_stop").string() + "\"]\n");
+    return job;
+}
+
+const Words with_calls{"model.activation=relu", "activation.backend=ask_to_stop"};
+
+Outcome stopped_in_call(std::int64_t call, const TinyJob& job, const std::string& name, const Words& sets) {
+    Started started(job.train(name, sets),
+                    {.environment = {{"SWITCHYARD_TEST_STOP_IN_CALL", std::to_string(call)}}});
+    return stopped_by(SIGTERM, started);
+}
+
+void check_stopped(const fs::path& folder, const Outcome& outcome, std::int64_t step) {
     const auto summary = json_of(folder / "summary.json");
     CHECK(summary["status"] == "stopped");
     CHECK(summary["steps"] == step);
     CHECK_THAT(outcome.err,
                contains("stopped after step " + std::to_string(step) + "; continue with --resume\n"));
     CHECK(outcome.out.empty());
-    CHECK(json_of(folder / "checkpoints" / checkpoints(folder).back() / "state.json")["step"] == step);
+    CHECK(last_step(folder) == step);
     CHECK(leftovers(folder).empty());
     CHECK_FALSE(fs::exists(folder / "model"));
 }
@@ -64,54 +67,50 @@ std::int64_t attention_calls(const nlohmann::json& summary) {
     return calls;
 }
 
-// Enough to evaluate on that an evaluation takes a second.
-Words much_evaluation(const TinyJob& job) {
-    const auto rows = bytes_of(job.file("rows.tsv"));
-    const auto header = rows.find('\n') + 1;
-    std::string many = rows;
-    for (int i = 0; i < 20; ++i) many += rows.substr(header);
-    job.write("eval.tsv", many);
-    return {"data.eval=[\"" + job.file("eval.tsv") + "\"]", "batch.size=2", "train.eval_every=2",
-            "train.steps=4"};
+// Goes on with runs that ended early for some steps after the last of them: they end as one that did not.
+void require_same_resumed(const TinyJob& job, const Words& names, const Words& sets) {
+    std::int64_t last = 0;
+    for (const auto& name : names) last = std::max(last, last_step(job.run_folder(name)));
+    const auto to_the_end = with(sets, {"train.steps=" + std::to_string(last + 3)});
+    job.trained("whole", to_the_end);
+    for (const auto& name : names) {
+        INFO(name);
+        job.trained(name, to_the_end, {"--resume"});
+        require_same_end(job.run_folder("whole"), job.run_folder(name));
+    }
 }
 
 }  // namespace
 
 TEST_CASE("the first Ctrl-C, SIGTERM or SIGHUP stops cleanly with a checkpoint") {
     const TinyJob job;
-    const Words sets{"train.steps=200", "train.grad_accumulation_steps=1", "train.keep_last=1"};
-    job.trained("whole", sets);
+    const Words sets{endless, "train.grad_accumulation_steps=1", "train.keep_last=1"};
+    Words names;
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-        const auto name = "stopped" + std::to_string(signal);
-        const auto outcome =
-            stopped_when(job, name, sets, signal, [](const auto& folder) { return has_step(folder, 7); });
-        const fs::path folder = job.run_folder(name);
-        const auto steps = json_of(folder / "summary.json")["steps"].get<int>();
+        names.push_back("stopped" + std::to_string(signal));
+        const fs::path folder = job.run_folder(names.back());
+        Started started(job.train(names.back(), sets));
+        REQUIRE(wait_until([&] {
+            return started.ended() || (fs::exists(folder / "metrics.jsonl") && has_step(folder, 7));
+        }));
+        started.send(signal);
+        const auto outcome = stopped_by(signal, started);
+        const auto steps = json_of(folder / "summary.json")["steps"].get<std::int64_t>();
         CHECK(steps >= 7);
-        CHECK(steps < 200);
         check_stopped(folder, outcome, steps);
-        job.trained(name, sets, {"--resume"});
-        require_same_end(job.run_folder("whole"), folder);
     }
+    require_same_resumed(job, names, sets);
 }
 
 TEST_CASE("a second signal ends the program at once, and the last checkpoint stays whole") {
     const TinyJob job;
-    const Words sets{"model.vocab_size=30000", "train.checkpoint_every=1", "train.steps=30"};
-    job.trained("whole", sets);
+    const Words sets{"model.vocab_size=30000", "train.checkpoint_every=1", endless};
     for (const bool saving : {false, true}) {
-        const auto name = saving ? "saving" : "stepping";
+        const std::string name = saving ? "saving" : "stepping";
         const fs::path folder = job.run_folder(name);
         Started started(job.train(name, sets));
         // It stands still while both are sent, so that neither finds it further on than the other.
-        REQUIRE(wait_until([&] {
-            if (checkpoints(folder).empty() || leftovers(folder).empty() == saving) return started.ended();
-            if (!started.stop()) return true;
-            if (leftovers(folder).empty() != saving) return true;
-            started.send(SIGCONT);
-            return false;
-        }));
-        REQUIRE_FALSE(started.ended());
+        stand_still_saving(started, folder, saving);
         started.send(SIGINT);
         started.send(SIGTERM);
         started.send(SIGCONT);
@@ -120,45 +119,40 @@ TEST_CASE("a second signal ends the program at once, and the last checkpoint sta
         // Of two that wait, either may come first.
         CHECK((outcome.code == -SIGTERM || outcome.code == -SIGINT));
         CHECK_FALSE(fs::exists(folder / "summary.json"));
-        job.trained(name, sets, {"--resume"});
-        require_same_end(job.run_folder("whole"), folder);
     }
+    require_same_resumed(job, {"stepping", "saving"}, sets);
 }
 
 TEST_CASE("SIGTERM between two micro-batches goes back to the step before") {
-    const TinyJob job;
-    const Words sets{"train.steps=3", "train.grad_accumulation_steps=1000",
-                     "batch.size=1"};  // a step is an epoch
+    const auto job = job_with_calls();
+    // A step is an epoch of thirteen micro-batches, and each layer calls the activation.
+    const auto sets = with(with_calls, {"train.steps=3", "train.grad_accumulation_steps=1000"});
     job.trained("whole", sets);
-    int in_the_middle = 0;
-    for (int attempt = 0; attempt < 10 && in_the_middle < 2; ++attempt) {
-        const auto name = "stopped" + std::to_string(attempt);
-        const auto outcome = stopped_when(
-            job, name, sets, SIGTERM,
-            shortly_after([](const auto& folder) { return has_step(folder, 1); }, 15 + 10 * attempt));
+    constexpr std::int64_t micro_batches = 13;
+    for (const std::int64_t last : {std::int64_t{1}, micro_batches - 1}) {
+        const auto name = "stopped" + std::to_string(last);
         const fs::path folder = job.run_folder(name);
+        const auto outcome = stopped_in_call(tiny_layers * (micro_batches + last), job, name, sets);
+        check_stopped(folder, outcome, 1);
         const auto summary = json_of(folder / "summary.json");
-        const auto steps = summary["steps"].get<int>();
-        const auto calls_of_a_step = tiny_layers * summary["rows"]["used"].get<std::int64_t>();
-        check_stopped(folder, outcome, steps);
-        if (attention_calls(summary) % calls_of_a_step != 0) ++in_the_middle;
-        CHECK(attention_calls(summary) / calls_of_a_step == steps);
+        CHECK(summary["rows"]["used"] == 4 * micro_batches);
+        CHECK(attention_calls(summary) == tiny_layers * (micro_batches + last));
         job.trained(name, sets, {"--resume"});
         require_same_end(job.run_folder("whole"), folder);
     }
-    CHECK(in_the_middle == 2);
 }
 
 TEST_CASE("a stop during an evaluation leaves it out, and the resumed run makes it") {
-    const TinyJob job;
-    const auto sets = much_evaluation(job);
+    const auto job = job_with_calls();
+    const auto sets = with(with_calls, {"train.eval_every=2", "train.steps=4"});
     job.trained("whole", sets);
-    for (const int step : {2, 4}) {
+    // Each layer calls it for the three micro-batches of a step, and for the two batches of an evaluation.
+    constexpr std::int64_t calls_of_step = 3 * tiny_layers, calls_of_evaluation = 2 * tiny_layers;
+    for (const std::int64_t step : {2, 4}) {
         const auto name = "stopped" + std::to_string(step);
         const fs::path folder = job.run_folder(name);
-        const auto outcome =
-            stopped_when(job, name, sets, SIGINT,
-                         shortly_after([step](const auto& at) { return has_step(at, step); }, 20));
+        const auto before = step * calls_of_step + (step / 2 - 1) * calls_of_evaluation;
+        const auto outcome = stopped_in_call(before + 1, job, name, sets);
         check_stopped(folder, outcome, step);
         CHECK(json_of(folder / "summary.json")["eval"].is_null());
         CHECK_FALSE(eval_losses(folder).contains(step));
@@ -169,12 +163,13 @@ TEST_CASE("a stop during an evaluation leaves it out, and the resumed run makes 
 
 TEST_CASE("a stop during a save finishes the save") {
     const TinyJob job;
-    const Words sets{"model.vocab_size=30000", "train.checkpoint_every=1"};
-    const auto outcome = stopped_when(job, "stopped", sets, SIGTERM,
-                                      [](const auto& folder) { return !leftovers(folder).empty(); });
+    const Words sets{"model.vocab_size=30000", "train.checkpoint_every=1", endless};
     const fs::path folder = job.run_folder("stopped");
-    check_stopped(folder, outcome, json_of(folder / "summary.json")["steps"].get<int>());
-    job.trained("whole", sets);
-    job.trained("stopped", sets, {"--resume"});
-    require_same_end(job.run_folder("whole"), folder);
+    Started started(job.train("stopped", sets));
+    stand_still_saving(started, folder, true);
+    started.send(SIGTERM);
+    started.send(SIGCONT);
+    const auto outcome = stopped_by(SIGTERM, started);
+    check_stopped(folder, outcome, json_of(folder / "summary.json")["steps"].get<std::int64_t>());
+    require_same_resumed(job, {"stopped"}, sets);
 }

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 namespace switchyard::test {
 namespace {
@@ -43,6 +44,11 @@ std::vector<pid_t> all_processes() {
 }
 
 bool is_alive(pid_t process) { return process_state(process).letter != 'Z'; }
+
+bool is_arm(pid_t process) {
+    using std::string_view_literals::operator""sv;
+    return told_by_proc(process, "cmdline").ends_with("/switchyard-run\0arm\0"sv);
+}
 
 std::vector<pid_t> children_of(pid_t parent) {
     std::vector<pid_t> found;

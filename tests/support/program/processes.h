@@ -16,6 +16,9 @@ std::vector<pid_t> all_processes();
 // There is such a process, and it has not ended.
 bool is_alive(pid_t process);
 
+// An arm of a comparison, or one of its ranks; what looks for plugins before is none.
+bool is_arm(pid_t process);
+
 // Those alive that it started.
 std::vector<pid_t> children_of(pid_t parent);
 

@@ -1,7 +1,10 @@
 // Arms of this program that fail while they run: rows with their reasons, and the others finish.
 // To add a case: what makes an arm fail, its status and reason.
+#include <algorithm>
 #include <csignal>
+#include <cstddef>
 #include <functional>
+#include <vector>
 
 #include "compared.h"
 #include "processes.h"
@@ -11,33 +14,33 @@ using namespace switchyard::test;
 namespace {
 
 // Processes that were started with this in their environment, and what they have started.
-std::size_t processes_with(const std::string& mark) {
-    std::size_t count = 0;
+std::vector<pid_t> processes_with(const std::string& mark) {
+    std::vector<pid_t> found;
     for (const auto process : all_processes())
-        if (told_by_proc(process, "environ").find(mark) != std::string::npos) ++count;
-    return count;
+        if (told_by_proc(process, "environ").find(mark) != std::string::npos) found.push_back(process);
+    return found;
 }
 
-// A long comparison, once so many processes are there, ended by `signal`. Nothing of it is left.
-Outcome ended_by(int signal, std::size_t processes, const std::function<Words(const TinyJob&)>& words) {
+// A long comparison, once so many arms are there, ended by `signal`. Nothing of it is left.
+Outcome ended_by(int signal, std::ptrdiff_t arms, const std::function<Words(const TinyJob&)>& words) {
     const TinyJob job;
     const auto mark = "SWITCHYARD_TEST_MARK=" + job.file("");
     const auto temporary = job.file("temporary");
     fs::create_directories(temporary);
     Started started(words(job),
                     {.environment = {{"SWITCHYARD_TEST_MARK", job.file("")}, {"TMPDIR", temporary}}});
-    REQUIRE(wait_until([&] { return started.ended() || processes_with(mark) >= processes; }));
+    REQUIRE(wait_until(
+        [&] { return started.ended() || std::ranges::count_if(processes_with(mark), is_arm) >= arms; }));
     REQUIRE_FALSE(started.ended());
     started.send(signal);
     auto outcome = started.wait();
-    CHECK(wait_until([&] { return processes_with(mark) == 0; }));
+    CHECK(wait_until([&] { return processes_with(mark).empty(); }));
     CHECK(fs::is_empty(temporary));
     return outcome;
 }
 
-// Two arms and the guard beside the coordinator.
 Outcome ended_by(int signal) {
-    return ended_by(signal, 4, [](const TinyJob& job) {
+    return ended_by(signal, 2, [](const TinyJob& job) {
         return Words{"compare",  job.file("job.toml"),
                      "--vary",   "attention.backend=naive,torch",
                      "--blocks", "9999",
@@ -93,8 +96,7 @@ TEST_CASE("Ctrl-C ends all arms, the sleeping ones too, and says so") {
 }
 
 TEST_CASE("a live self-test that is stopped says how far it came, and leaves nothing") {
-    // With a guard of its own, and that of the comparison, whose three arms are there.
-    const auto outcome = ended_by(SIGTERM, 7, [](const TinyJob& job) {
+    const auto outcome = ended_by(SIGTERM, 3, [](const TinyJob& job) {
         return Words{"compare",       "self-test", "--live", job.file("job.toml"),
                      "--comparisons", "2",         "--time", "600"};
     });

@@ -21,7 +21,8 @@ bool two_processors() { return std::thread::hardware_concurrency() >= 2; }
 std::vector<pid_t> other_ranks_of(pid_t coordinator) {
     std::vector<pid_t> found;
     for (const auto arm : children_of(coordinator))
-        for (const auto rank : children_of(arm)) found.push_back(rank);
+        for (const auto rank : children_of(arm))
+            if (is_arm(rank)) found.push_back(rank);
     return found;
 }
 

@@ -156,7 +156,7 @@ TEST_CASE("an arm may end by itself, but not take its time") {
                                   "; echo ok; done; echo end >>" + file.string(),
                               guard);
     CHECK(polite->request(question, patience_ms).text == "ok");
-    polite->quit();
+    polite->quit(patience_ms);
     CHECK(content(file) == "{\"type\":\"quit\"}\nend\n");
     const auto stubborn = shell("trap '' TERM INT; while :; do sleep 1000; done", guard);
     stubborn->quit();
@@ -169,7 +169,7 @@ TEST_CASE("errors without end do not stop an arm, their end is kept") {
         "read -r line; i=0; while [ $i -lt 20000 ]; do echo \"error number $i\" >&2; i=$((i+1)); done; echo "
         "ok",
         guard);
-    CHECK(arm->request(question, 60'000.0).text == "ok");
+    CHECK(arm->request(question, patience_ms).text == "ok");
     CHECK(arm->stderr_tail().size() <= 2000);
     CHECK_THAT(arm->stderr_tail(), contains("error number 19"));
 }

@@ -13,6 +13,9 @@ Words launched(Words train, int ranks, const Words& options) {
     Words words{"launch", "-n", std::to_string(ranks)};
     words.insert(words.end(), options.begin(), options.end());
     words.insert(words.end(), train.begin(), train.end());
+    const auto sets_timeout = [](const auto& word) { return word.starts_with("distributed.timeout="); };
+    if (std::ranges::none_of(train, sets_timeout))
+        words.insert(words.end(), {"--set", "distributed.timeout=300"});
     return words;
 }
 

@@ -16,7 +16,7 @@
 
 namespace switchyard::test {
 
-// "launch -n RANKS OPTIONS TRAIN".
+// "launch -n RANKS OPTIONS TRAIN"; unless `train` says how long ranks wait for each other, none gives up.
 Words launched(Words train, int ranks, const Words& options = {});
 
 // Ranks that a launcher started and that live, in their order.

@@ -33,9 +33,8 @@ TEST_CASE("a signal to one rank while answers are generated stops all after them
     }
     job.files().write("a.en", english);
     job.files().write("a.de", german);
-    const auto train = with_sets(
-        {"train", job.file("t5.toml"), "--run", job.file("run")},
-        {"train.steps=100000", "train.eval_every=1", "train.eval_answers=200", "distributed.timeout=15"});
+    const auto train = with_sets({"train", job.file("t5.toml"), "--run", job.file("run")},
+                                 {"train.steps=100000", "train.eval_every=1", "train.eval_answers=200"});
     Started started(launched(train, 2));
     const fs::path folder = job.file("run");
     // Of 200 texts a rank evaluates 25 batches of 4; answers come next.

@@ -90,13 +90,13 @@ void ArmProcess::freeze() {
     }
 }
 
-void ArmProcess::quit() {
+void ArmProcess::quit(double grace_ms) {
     constexpr std::string_view quit = "{\"type\":\"quit\"}\n";
     if (child_ < 0) return;
     [[maybe_unused]] const auto sent = ::write(input_, quit.data(), quit.size());
     ::close(std::exchange(input_, -1));
     ::kill(-child_, SIGCONT);
-    (void)base::ending_within(child_, 1000.0);
+    (void)base::ending_within(child_, grace_ms);
     kill();
 }
 

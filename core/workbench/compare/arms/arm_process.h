@@ -30,7 +30,8 @@ public:
     ArmProcess& operator=(const ArmProcess&) = delete;
 
     Exchange request(const std::string& line, double timeout_ms) override;
-    void quit() override;
+    void quit() override { quit(1000.0); }
+    void quit(double grace_ms);  // that it has to end by itself
     void kill() override;
     std::string stderr_tail() const override;
 

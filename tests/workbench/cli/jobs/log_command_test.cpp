@@ -124,7 +124,9 @@ TEST_CASE("a program that never reads is killed at the end, with what it started
     CHECK_THAT(
         outcome.err,
         contains(" did not end in time after its input had ended (log.end_seconds = 0.5) and was killed"));
-    CHECK_FALSE(fs::exists("/proc/" + logged.copied().at(0)));
+    // On a busy machine it may be killed before its first word.
+    if (fs::exists(logged.job().file("copy")))
+        for (const auto& process : logged.copied()) CHECK_FALSE(fs::exists("/proc/" + process));
     CHECK(json_of(logged.run_folder() / "summary.json")["status"] == "finished");
 }
 

@@ -55,6 +55,21 @@ TEST_CASE("steady arms are measured exactly, per call") {
     CHECK(result.outliers() == 0);
 }
 
+TEST_CASE("what is slowed takes as much longer as was said, of computing and not of sleep") {
+    // Whoever computes looks at it again and again: it moves on by that.
+    struct Watched final : Stopwatch {
+        double now_ms() override { return now += 1.0; }
+        double now = 0.0;
+    };
+    for (const double share : {0.0, 0.5, 10.0}) {
+        Watched clock;
+        const double start = clock.now_ms();
+        clock.now += 99.0;  // and one to look at it
+        take_longer(clock, start, share);
+        CHECK(clock.now == start + (share == 0.0 ? 99.0 : 100.0 + share * 100.0));
+    }
+}
+
 TEST_CASE("a sample is as many calls as it takes to last the least time") {
     Machine machine;
     TimingOptions options;

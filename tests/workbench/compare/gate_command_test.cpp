@@ -154,12 +154,8 @@ TEST_CASE("a live self-test compares a configuration with itself, and with itsel
     CHECK_THAT(missing.err, contains("comparison 1 ended with exit code 2"));
 }
 
-TEST_CASE("an arm that is slowed takes as much longer as was said, of computing and not of sleep") {
+TEST_CASE("an arm that is slowed computes the same") {
     const TinyJob job;
-    const auto json =
-        run_json(compare_words(job, short_run({"--arm", "base: slowed=0", "--arm", "slow: slowed=1000"})), 0);
-    const auto speed = [&](int arm) {
-        return json.at("arms").at(arm).at("samples_per_second").get<double>();
-    };
-    CHECK(speed(0) > 4.0 * speed(1));  // whose step takes 11 times its own time, by construction
+    const auto json = compared(job, {"--arm", "base: slowed=0", "--arm", "slow: slowed=1000"});
+    CHECK(json.at("arms").at(0).at("losses") == json.at("arms").at(1).at("losses"));
 }

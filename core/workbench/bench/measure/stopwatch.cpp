@@ -19,4 +19,11 @@ std::int64_t HostStopwatch::involuntary_switches() {
     return usage.ru_nivcsw;
 }
 
+void take_longer(Stopwatch& clock, double start_ms, double share) {
+    if (share <= 0.0) return;
+    const double now = clock.now_ms(), end = now + share * (now - start_ms);
+    while (clock.now_ms() < end) {
+    }
+}
+
 }  // namespace switchyard::bench

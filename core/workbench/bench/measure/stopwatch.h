@@ -29,4 +29,8 @@ private:
     std::function<void()> synchronize_;
 };
 
+// Makes what began then take longer, by that share of the time that it took. Computing, as slower work would:
+// a processor that sleeps becomes slower.
+void take_longer(Stopwatch& clock, double start_ms, double share);
+
 }  // namespace switchyard::bench

@@ -120,21 +120,13 @@ nlohmann::ordered_json ArmServer::executed_since_before() {
     return joined(stages);
 }
 
-// Computing, as a slower step would: a processor that sleeps becomes slower.
-void ArmServer::slow_down(double start_ms) {
-    if (options_.slowed <= 0.0) return;
-    const double now = clock_.now_ms(), end = now + options_.slowed * (now - start_ms);
-    while (clock_.now_ms() < end) {
-    }
-}
-
 Turn ArmServer::run(std::int64_t steps) {
     Turn turn;
     measure(turn, [&] {
         for (std::int64_t step = 0; step < steps; ++step) {
             const double start = clock_.now_ms();
             run_one(turn);
-            slow_down(start);
+            bench::take_longer(clock_, start, options_.slowed);
             turn.step_ms.push_back(clock_.now_ms() - start);
             turn.samples += turn.step_samples.back();
             turn.tokens += turn.step_tokens.back();

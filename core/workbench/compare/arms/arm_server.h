@@ -82,7 +82,6 @@ protected:
 
 private:
     void export_inputs(const model::Parameters& parameters);
-    void slow_down(double start_ms);
     nlohmann::ordered_json executed_since_before();
     Drift amplification(const First& exact);
 

@@ -176,7 +176,7 @@ std::map<std::string, std::string> files_below(const fs::path& folder) {
 std::map<std::int64_t, double> lines_with(const fs::path& run, const std::string& key) {
     std::map<std::int64_t, double> values;
     std::ifstream file(run / "metrics.jsonl");
-    for (std::string line; std::getline(file, line);) {
+    for (std::string line; std::getline(file, line) && !file.eof();) {
         INFO(run.string() << "/metrics.jsonl: " << line);
         const auto object = nlohmann::json::parse(line);
         if (!object.contains(key)) continue;

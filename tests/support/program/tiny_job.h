@@ -58,7 +58,7 @@ nlohmann::json json_of(const fs::path& file);
 std::map<std::string, std::string> files_below(const fs::path& folder);
 
 // metrics.jsonl of a run: step -> the value of `key` in the lines that have it; a step that stands there
-// twice fails the test.
+// twice fails the test. A line that is not yet written to its end does not count.
 std::map<std::int64_t, double> lines_with(const fs::path& run, const std::string& key);
 std::map<std::int64_t, double> step_losses(const fs::path& run);
 std::map<std::int64_t, double> eval_losses(const fs::path& run);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -50,8 +51,10 @@ std::shared_ptr<const PipelineTokenizer> read_bert_files(const TokenizerFile& vo
                                                          const ModelSettings& settings, bool lower_case,
                                                          std::vector<TokenizerFile> kept) {
     Vocabulary tokens;
-    const auto fault =
-        for_each_token(vocabulary.bytes, [&](std::string_view line) { return tokens.add(line); });
+    const auto fault = for_each_token(vocabulary.bytes, [&](std::string_view line) {
+        const auto problem = utf8_problem(line);  // of JSON, every text is UTF-8
+        return problem.empty() ? tokens.add(line) : std::to_string(tokens.size() + 1) + ": " + problem;
+    });
     if (!fault.empty()) throw base::InputError(vocabulary.name + ":" + fault);
     Json numbers = Json::object();
     // Appending to what an ordered object is made of: inserting looks through all that is there.

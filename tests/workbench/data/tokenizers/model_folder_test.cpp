@@ -282,6 +282,9 @@ TEST_CASE("tokens that a folder's settings add to vocab.txt are found in texts")
     CHECK(opened(folder.string()).tokenizer->encode("A") == Ids{1});
     write(folder / "added_tokens.json", R"({"newtok": 12})");
     CHECK_THAT(opened(folder.string()).problems.front(), test::contains("added_tokens.json: added_tokens["));
+    write(folder / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\xff\nb\n");
+    CHECK(opened(folder.string()).problems ==
+          std::vector<std::string>{(folder / "vocab.txt").string() + ":6: is not valid UTF-8 at byte 2"});
 }
 
 TEST_CASE("a text with a token that was added to a model of SentencePiece is refused") {

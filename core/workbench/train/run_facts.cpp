@@ -102,6 +102,12 @@ std::vector<DataFile> data_files(const std::vector<std::string>& names) {
     return files;
 }
 
+// Of files beside a tokenizer, one that says nothing of it is not.
+bool is_kept(const std::string& path, const std::vector<data::TokenizerFile>& kept) {
+    const auto name = std::filesystem::path(path).filename().string();
+    return std::ranges::any_of(kept, [&](const auto& file) { return file.name == name; });
+}
+
 std::string shown(const DataFile* file) {
     if (file == nullptr) return "no such file";
     return file->path + (file->hash.empty() ? " of unknown content" : " with XXH3 " + file->hash);
@@ -123,7 +129,8 @@ void compare_files(const std::string& key, const std::vector<DataFile>& before,
 
 }  // namespace
 
-RunFacts facts_of(const config::Config& config, std::int64_t threads, const HostInfo& host) {
+RunFacts facts_of(const config::Config& config, const data::Tokenizer& tokenizer, std::int64_t threads,
+                  const HostInfo& host) {
     RunFacts facts{config::canonical_values(config), {}, threads, host.cpu_model, host.libtorch_version};
     const auto& data = config.data;
     facts.data = {{"data.train", data_files(data.train)},
@@ -139,10 +146,12 @@ RunFacts facts_of(const config::Config& config, std::int64_t threads, const Host
         }
     }
     // Of the folder of train.weights, too: a run that goes on has the same files in its own folder.
-    const auto tokenizer = data::find_tokenizer(data, config.train.weights);
-    for (const auto* files : {&tokenizer.files, &tokenizer.settings}) {
-        for (const auto& file : *files) facts.data["data.vocabulary"].push_back(data_file(file));
-    }
+    const auto source = data::find_tokenizer(data, config.train.weights);
+    auto& files = facts.data["data.vocabulary"];
+    for (const auto& path : source.files) files.push_back(data_file(path));
+    const auto kept = tokenizer.files();
+    for (const auto& path : source.settings)
+        if (is_kept(path, kept)) files.push_back(data_file(path));
     return facts;
 }
 

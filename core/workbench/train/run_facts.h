@@ -11,6 +11,7 @@
 #include <switchyard/interfaces/host_info.h>
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/config/config.h"
+#include "core/workbench/data/tokenizers/tokenizer.h"
 
 namespace switchyard::train {
 
@@ -27,8 +28,9 @@ struct RunFacts {
     std::string cpu, libtorch;  // where it ran; told, never refused
 };
 
-// Reads every data file once, for its hash.
-RunFacts facts_of(const config::Config& config, std::int64_t threads, const HostInfo& host);
+// Reads every data file once, for its hash. `tokenizer`: the one of this job.
+RunFacts facts_of(const config::Config& config, const data::Tokenizer& tokenizer, std::int64_t threads,
+                  const HostInfo& host);
 
 base::Json to_json(const RunFacts& facts);
 // Of what to_json made; what is missing or of another type is left empty.

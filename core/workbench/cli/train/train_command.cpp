@@ -392,7 +392,8 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
         session.load_tokenizer();
         session.load_data();
     }
-    const auto facts = train::facts_of(planned->config, at::get_num_threads(), planned->host);
+    const auto facts =
+        train::facts_of(planned->config, session.tokenizer(), at::get_num_threads(), planned->host);
     if (ranks != nullptr) ranks->check_alike(facts, session.plan_text());
     if (!checkpoint) session.load_initial_weights();
     std::string too_long;

@@ -142,8 +142,11 @@ std::shared_ptr<const PipelineTokenizer> read_gpt2_files(const TokenizerFile& vo
     parts.decoders.push_back(std::make_unique<JoinByteAlphabet>());
     parts.decodes = true;
     const auto manner = manner_of(*parts.model, settings, vocabulary.name);
+    add_special_tokens(parts, manner);
+    const auto without_stated = std::exchange(parts.added, {});
     add_stated_tokens(parts, settings);
     add_special_tokens(parts, manner);
+    if (std::ranges::is_permutation(without_stated, parts.added)) leave_out_added_tokens(kept);
     parts.specials = find_specials(parts, manner.names);
     parts.files = std::move(kept);
     return std::make_shared<const PipelineTokenizer>(std::move(parts));

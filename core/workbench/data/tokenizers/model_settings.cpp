@@ -95,6 +95,10 @@ void read_added(const std::vector<TokenizerFile>& files, ModelSettings& settings
 const std::vector<std::string> settings_files{"tokenizer_config.json", "special_tokens_map.json",
                                               added_tokens_file};
 
+void leave_out_added_tokens(std::vector<TokenizerFile>& files) {
+    std::erase_if(files, [](const TokenizerFile& file) { return file.name == added_tokens_file; });
+}
+
 ModelSettings read_model_settings(const std::vector<TokenizerFile>& files, bool adds_tokens) {
     ModelSettings settings;
     auto& names = settings.names;

@@ -30,6 +30,9 @@ struct ModelSettings {
 inline constexpr const char* added_tokens_file = "added_tokens.json";
 extern const std::vector<std::string> settings_files;
 
+// Of the files of a tokenizer which that one makes no other.
+void leave_out_added_tokens(std::vector<TokenizerFile>& files);
+
 // `file`: the folder and name of each, as errors call it, with its bytes; the first that says something of a
 // name is believed. `adds_tokens`: whether what they say was added to the vocabulary is read. Throws
 // InputError where one is no JSON object.

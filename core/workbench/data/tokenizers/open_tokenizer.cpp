@@ -75,6 +75,9 @@ OpenedTokenizer words_of_folder(const TokenizerFile& vocabulary, const ModelSett
                 {vocabulary.name +
                  ": tokenize_chinese_chars and strip_accents of tokenizer_config.json are not taken with a "
                  "vocab.txt; expected a tokenizer.json that says so"}};
+    if (!has_more_tokens(settings)) leave_out_added_tokens(kept);
+    if (kept.size() == 1)  // nothing stands beside it that says something
+        return opened(WordPiece::open(vocabulary.name, {.lower_case = data.lower_case}));
     auto made = WordPiece::from_text(vocabulary.bytes, vocabulary.name, {.lower_case = lower, .files = kept});
     if (made.tokenizer && has_more_tokens(settings))
         return {read_bert_files(vocabulary, settings, lower, std::move(kept)), {}};
@@ -124,6 +127,7 @@ OpenedTokenizer read_files(const config::DataConfig& data, const TokenizerSource
     if (source.kind == Kind::gpt2) kept[0].name = "vocab.json";
     if (source.kind == Kind::sentencepiece && kept[0].name != "spiece.model")
         kept[0].name = "tokenizer.model";
+    if (!settings.added_file.ends_with(added_tokens_file)) leave_out_added_tokens(kept);
     switch (source.kind) {
         case Kind::wordpiece:
             return words_of_folder(own[0], settings, std::move(kept), data);

@@ -46,6 +46,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const TokenizerFile& model, const
         strangers.push_back(token);
         strangers.back().normalized = false;
     }
+    if (strangers.empty()) leave_out_added_tokens(files_);
     strangers_ = std::make_unique<const AddedTokens>(std::move(strangers), Normalizers{});
 }
 

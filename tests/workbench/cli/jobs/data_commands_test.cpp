@@ -272,8 +272,18 @@ TEST_CASE("a job of bytes trains with a tokenizer by the values that are printed
     REQUIRE_THAT(learnt.out, contains(line + "model.vocab_size="));
     auto size = learnt.out.substr(learnt.out.find(line) + line.size());
     size.resize(size.find('\n'));
+    const Words sets{"--set", vocabulary, "--set", "data.tokenizer=auto", "--set", size};
+    const Words prepare = with({"data", "prepare", lm.config, "--out", lm.job.file("store")}, sets);
+    CHECK(run_json(prepare)["was_there"] == false);
     (void)lm.summary({vocabulary, "data.tokenizer=auto", size}, "pieces-run");
     CHECK(fs::exists(fs::path(lm.job.run_folder("pieces-run")) / "tokenizer/merges.txt"));
+    // Tokens and run stay what they are where a file comes that adds no token.
+    lm.job.write("pieces/added_tokens.json", "{}");
+    CHECK(run_json(prepare)["was_there"] == true);
+    const auto resumed =
+        run(with({"train", lm.config, "--run", lm.job.run_folder("pieces-run"), "--resume"}, sets));
+    INFO(resumed.err);
+    CHECK(resumed.code == 0);
     const std::string bytes_read_none = "error: data.vocabulary: data.tokenizer = \"bytes\" reads no file";
     for (const auto& words :
          {Words{"train", lm.config, "--run", lm.job.run_folder("none")}, Words{"config", "check", lm.config}})

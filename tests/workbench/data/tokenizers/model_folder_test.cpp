@@ -287,6 +287,36 @@ TEST_CASE("tokens that a folder's settings add to vocab.txt are found in texts")
           std::vector<std::string>{(folder / "vocab.txt").string() + ":6: is not valid UTF-8 at byte 2"});
 }
 
+TEST_CASE("an added_tokens.json that makes no other tokens is not kept") {
+    const auto pieces = test::temporary_dir("pieces_kept"), words = test::temporary_dir("words_kept"),
+               pairs = test::temporary_dir("pairs_kept");
+    write(pieces / "spiece.model", test::bytes_of_file(test::tokenizer_fixture("unigram.model")));
+    write(words / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na");
+    write_gpt2(pairs);
+    write(pairs / "special_tokens_map.json", R"({"bos_token": "<s>"})");
+    const auto begin = opened(pairs.string()).tokenizer->specials().bos;
+    const auto kept = [](const fs::path& folder) { return opened(folder.string()).tokenizer->files(); };
+    const auto keeps = [&](const fs::path& folder, const std::string& added) {
+        const auto before = kept(folder).size();
+        write(folder / "added_tokens.json", added);
+        const bool more = kept(folder).size() > before;
+        fs::remove(folder / "added_tokens.json");
+        return more;
+    };
+    for (const auto& folder : {pieces, words, pairs}) CHECK_FALSE(keeps(folder, "{}"));
+    CHECK_FALSE(keeps(pieces, R"({"<s>": 1})"));
+    CHECK(keeps(pieces, R"({"<extra_id_0>": 9000})"));
+    CHECK_FALSE(keeps(words, R"({"[MASK]": 4})"));
+    CHECK(keeps(words, R"({"a": 5})"));  // found within a word, too
+    CHECK_FALSE(keeps(pairs, R"({"<s>": )" + std::to_string(begin) + "}"));
+    const auto letter = std::to_string(opened(pairs.string()).tokenizer->encode("a").front());
+    CHECK(keeps(pairs, R"({"a": )" + letter + "}"));
+    write(words / "added_tokens.json", "{}");
+    CHECK(kept(words)[0].bytes == "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");  // as of a vocab.txt alone
+    write(pairs / "tokenizer_config.json", R"({"added_tokens_decoder": {}})");
+    CHECK_FALSE(keeps(pairs, R"({"a": )" + letter + "}"));
+}
+
 TEST_CASE("a text with a token that was added to a model of SentencePiece is refused") {
     const auto folder = test::temporary_dir("pieces_added");
     write(folder / "spiece.model", test::bytes_of_file(test::tokenizer_fixture("unigram.model")));

@@ -23,6 +23,8 @@ struct AddedToken {
     bool rstrip = false;       // with the white space behind it
     bool normalized = true;    // looked for in the normalized text, spelled as that
     bool special = false;      // left out of decoded texts
+
+    bool operator==(const AddedToken&) const = default;
 };
 
 class AddedTokens {

@@ -1,6 +1,7 @@
 #include "core/workbench/data/tokenizers/open_tokenizer.h"
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -84,20 +85,42 @@ OpenedTokenizer words_of_folder(const TokenizerFile& vocabulary, const ModelSett
     return opened(std::move(made));
 }
 
-// transformers spells texts by do_lower_case, whatever the tokenizer.json of a BERT says. Throws InputError
-// where the two say different things.
-void check_lower_case(const TokenizerFile& file, const ModelSettings& settings) {
+// RUN/tokenizer: the run learnt from texts as the tokenizer.json there spells them.
+bool is_kept_by_run(const std::string& file) {
+    const auto folder = std::filesystem::path(file).parent_path();
+    std::error_code ignored;
+    return folder.filename() == "tokenizer" &&
+           std::filesystem::exists(folder.parent_path() / "record.json", ignored);
+}
+
+// How transformers makes a BERT's tokenizer spell texts: by tokenizer_config.json and, where that says
+// nothing, as the class does by default, whatever tokenizer.json says. Throws InputError where the two spell
+// texts differently.
+void check_spelling(const TokenizerFile& file, const ModelSettings& settings) {
     const std::string_view named = settings.tokenizer_class;
-    if (!settings.lower_case || !(named.ends_with("BertTokenizer") || named.ends_with("BertTokenizerFast")))
-        return;
+    if (!(named.ends_with("BertTokenizer") || named.ends_with("BertTokenizerFast"))) return;
     const auto object = base::parse_object(file.bytes, file.name);
-    const auto& lower = base::member(base::member(object, "normalizer"), "lowercase");
-    if (!lower.is_boolean() || lower.get<bool>() == *settings.lower_case) return;
+    const auto& normalizer = base::member(object, "normalizer");
+    if (base::text_of(normalizer, "type") != "BertNormalizer" || is_kept_by_run(file.name)) return;
     const auto text = [](bool flag) { return std::string(flag ? "true" : "false"); };
-    throw base::InputError(file.name + ": error: normalizer.lowercase: is " + text(lower.get<bool>()) +
-                           ", but do_lower_case of tokenizer_config.json is " + text(*settings.lower_case) +
-                           ", by which transformers spells texts for " + base::quoted(named) +
-                           "; expected the same in both");
+    // `otherwise`: what null and a setting that is not there stand for, here and in transformers.
+    const auto check = [&](const std::string& key, const std::string& setting, std::optional<bool> said,
+                           bool here_otherwise, bool otherwise) {
+        const auto& is = base::member(normalizer, key.c_str());
+        const bool here = is.is_boolean() ? is.get<bool>() : here_otherwise;
+        const bool there = said.value_or(otherwise);
+        if (here == there) return;
+        throw base::InputError(
+            file.name + ": error: normalizer." + key + ": is " + (is.is_boolean() ? text(here) : "null") +
+            ", but transformers spells texts for " + base::quoted(named) + " by " + setting +
+            " of tokenizer_config.json, which is " + (said ? "" : "not there and so ") + text(there) +
+            "; expected normalizer." + key + " = " + text(there) + ", as transformers has it, or " + setting +
+            " = " + text(here));
+    };
+    const bool lower = settings.lower_case.value_or(true);
+    check("lowercase", "do_lower_case", settings.lower_case, lower, true);
+    check("handle_chinese_chars", "tokenize_chinese_chars", settings.split_ideographs, true, true);
+    check("strip_accents", "strip_accents", settings.strip_accents, lower, lower);
 }
 
 OpenedTokenizer read_gguf(const std::string& path) {
@@ -136,7 +159,7 @@ OpenedTokenizer read_files(const config::DataConfig& data, const TokenizerSource
         case Kind::sentencepiece:
             return {std::make_shared<SentencePieceTokenizer>(own[0], settings, std::move(kept)), {}};
         default:
-            check_lower_case(own[0], settings);
+            check_spelling(own[0], settings);
             return {read_tokenizer_json(own[0].bytes, own[0].name, settings.names, std::move(kept)), {}};
     }
 }

@@ -330,11 +330,19 @@ TEST_CASE("a text with a token that was added to a model of SentencePiece is ref
           "tokenizer.json that has it");
 }
 
-TEST_CASE("a tokenizer.json and a do_lower_case that contradict each other are refused") {
+TEST_CASE("a tokenizer.json that spells texts otherwise than transformers does is refused") {
     const auto folder = test::temporary_dir("contradicting");
     const auto file = (folder / "tokenizer.json").string();
     write(file, test::bytes_of_file(test::tokenizer_fixture("wordpiece.json")));
     write(folder / "added_tokens.json", "no JSON");  // a tokenizer.json has these tokens itself
+    const auto spelled = [&](bool lower, const base::Json& strip, bool ideographs = true) {
+        const base::Json normalizer{{"type", "BertNormalizer"},
+                                    {"clean_text", true},
+                                    {"handle_chinese_chars", ideographs},
+                                    {"strip_accents", strip},
+                                    {"lowercase", lower}};
+        write(file, test::changed_tokenizer("wordpiece", {{"normalizer", normalizer}}));
+    };
     const auto with = [&](const std::string& settings) {
         write(folder / "tokenizer_config.json", settings);
         const auto result = opened(folder.string());
@@ -344,8 +352,36 @@ TEST_CASE("a tokenizer.json and a do_lower_case that contradict each other are r
     CHECK(with(R"({"tokenizer_class": "PreTrainedTokenizerFast", "do_lower_case": false})") == "");
     CHECK(with(R"({"tokenizer_class": "DistilBertTokenizerFast", "do_lower_case": false})") ==
           file +
-              ": normalizer.lowercase: is true, but do_lower_case of tokenizer_config.json is false, by "
-              "which transformers spells texts for DistilBertTokenizerFast; expected the same in both");
+              ": normalizer.lowercase: is true, but transformers spells texts for DistilBertTokenizerFast by "
+              "do_lower_case of tokenizer_config.json, which is false; expected normalizer.lowercase = "
+              "false, as transformers has it, or do_lower_case = true");
+    const std::string bert = R"({"tokenizer_class": "BertTokenizer")";
+    spelled(false, nullptr);
+    CHECK_THAT(
+        with(bert + "}"),
+        test::contains("lowercase: is false") &&
+            test::contains("by do_lower_case of tokenizer_config.json, which is not there and so true;"));
+    CHECK(with(bert + R"(, "do_lower_case": false})") == "");
+    CHECK(with(bert + R"(, "do_lower_case": false, "strip_accents": false})") == "");
+    const auto run = folder / "run/tokenizer";
+    write(run / "tokenizer.json", test::bytes_of_file(file));
+    write(run / "tokenizer_config.json", bert + "}");
+    CHECK_FALSE(opened(run.string()).tokenizer);
+    write(folder / "run/record.json", "{}");  // the run learnt from texts spelled so
+    CHECK(opened(run.string()).tokenizer);
+    spelled(true, nullptr);
+    CHECK(with(bert + R"(, "strip_accents": true})") == "");
+    CHECK_THAT(with(bert + R"(, "strip_accents": false})"),
+               test::contains("normalizer.strip_accents: is null, but") &&
+                   test::contains("expected normalizer.strip_accents = false, as transformers has it, or "
+                                  "strip_accents = true"));
+    CHECK_THAT(with(bert + R"(, "tokenize_chinese_chars": false})"),
+               test::contains("normalizer.handle_chinese_chars: is true, but"));
+    spelled(true, false);
+    CHECK_THAT(with(bert + "}"),
+               test::contains("by strip_accents of tokenizer_config.json, which is not there"));
+    spelled(true, true, false);
+    CHECK_THAT(with(bert + "}"), test::contains("normalizer.handle_chinese_chars: is false, but"));
 }
 
 TEST_CASE("special tokens are those that a folder names, else those of the frame, else the usual ones") {

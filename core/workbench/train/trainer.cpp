@@ -213,8 +213,10 @@ void Trainer::update(StepReport& report) {
     if (result.grad_norm.defined()) report.grad_norm = result.grad_norm.item<double>();
     if (scaled) {
         report.skipped = unchanged;
-        overflows_ = unchanged ? overflows_ + 1 : 0;
-        doubt_scale(report);
+        if (unchanged)
+            doubt_scale(report);
+        else
+            overflows_ = 0;
     } else if (unchanged || !std::isfinite(report.grad_norm)) {
         report.nonfinite = nonfinite_of_all();
         report.skipped = skips && !report.nonfinite.empty();

@@ -245,6 +245,8 @@ private:
     bool told_undefined_ = false;   // that an evaluation lacked its metric
     std::int64_t saved_step_ = -1;  // of which there is a checkpoint
     std::int64_t overflows_ = 0;    // steps in a row, up to the last one, that the loss scale has skipped
+    double lowest_scale_ = 0.0;     // of those steps
+    std::int64_t at_lowest_ = 0;    // how many of them had it
     std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
 

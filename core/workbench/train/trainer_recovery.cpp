@@ -1,4 +1,5 @@
 // What training does about a step in which something was not finite.
+#include "core/kernel/base/number_text.h"
 #include "core/workbench/train/trainer.h"
 
 namespace switchyard::train {
@@ -28,15 +29,23 @@ std::string Trainer::rewind(const StepReport& report, const TrainerHooks& hooks,
 }
 
 // No finite gradient asks for so small a loss scale, after so many steps in a row that were skipped: what is
-// not finite then is so without it.
+// not finite then is so without it. A scale that did not fall in so many will not help either.
 void Trainer::doubt_scale(StepReport& report) {
     constexpr std::int64_t many = 50;
     constexpr double small = 1e-4;
-    if (overflows_ < many || parts_.plan.precision().loss_scale() > small) return;
+    const double scale = parts_.plan.precision().loss_scale();
+    if (overflows_++ == 0 || scale < lowest_scale_) {
+        lowest_scale_ = scale;
+        at_lowest_ = 0;
+    }
+    const bool stuck = ++at_lowest_ >= many;
+    if (overflows_ < many || (scale > small && !stuck)) return;
     const auto what = nonfinite_of_all();
     if (what.empty()) return;
-    report.nonfinite =
-        std::to_string(overflows_) + " steps in a row were skipped, whatever the loss scale: " + what;
+    report.nonfinite = std::to_string(overflows_) + " steps in a row were skipped, " +
+                       (scale > small ? "and the loss scale stays at " + base::scientific(scale)
+                                      : "whatever the loss scale") +
+                       ": " + what;
     report.skipped = parts_.config.train.nonfinite == config::Nonfinite::skip;
 }
 

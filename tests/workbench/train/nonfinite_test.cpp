@@ -189,6 +189,21 @@ TEST_CASE("a loss scale is not lowered for ever where no scale helps") {
     }
 }
 
+TEST_CASE("a loss scale that does not fall is doubted, too") {
+    std::set<int> all;
+    for (int i = 1; i <= 60; ++i) all.insert(i);
+    const std::vector<std::string> constant{
+        "precision.backend=amp/fp16", "precision.options.fp16.backoff_factor=1.0",
+        "precision.options.fp16.init_scale=1e30", "train.steps=52", "train.checkpoint_every=0"};
+    Job job(constant, all);
+    const auto result = job.run();
+    CHECK(result.progression.step == 50);
+    CHECK(result.numerics);
+    CHECK_THAT(result.error, test::contains("50 steps in a row were skipped, and the loss scale stays at "
+                                            "1.0e+30: the gradient of ") &&
+                                 test::contains(" is not finite at step 50: lower optimizer.lr"));
+}
+
 TEST_CASE("skip: the step counts, its batch is left out") {
     for (const char* norm : {"optimizer.max_grad_norm=1", "optimizer.max_grad_norm=0"}) {
         INFO(norm);

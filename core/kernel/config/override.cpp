@@ -58,6 +58,10 @@ Document refused(const std::string& file, const std::string& message) {
 
 }  // namespace
 
+std::string override_text(std::string_view text) {
+    return is_bare_word(text) && !is_toml_value(text) ? std::string(text) : toml_string(text);
+}
+
 Document parse_override(std::string_view text, const std::string& file) {
     if (auto problems = guard_text(text, file); !problems.empty()) return {{}, std::move(problems)};
     const auto equals = text.find('=');

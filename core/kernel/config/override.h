@@ -12,4 +12,7 @@ namespace switchyard::config {
 // "attention.backend=[flash, chunked]" as a document of one value. Places are columns of `text`.
 Document parse_override(std::string_view text, const std::string& file);
 
+// `text` as the VALUE of one, so that it is read back as this text.
+std::string override_text(std::string_view text);
+
 }  // namespace switchyard::config

@@ -1,4 +1,6 @@
 // `--set KEY=VALUE`. Add a case: the override, and the value or the exact error.
+#include "core/kernel/config/override.h"
+
 #include "config_test.h"
 
 #include <switchyard_test.h>
@@ -34,6 +36,14 @@ TEST_CASE("a value is TOML; a word that is none is a string, also in a list") {
               .attention.options.at("chunked")
               .integer("chunk_size") == 64);
     CHECK(good("", {"preset=gpt2"}).model.vocab_size == 50257);
+}
+
+TEST_CASE("a text is written as the value of an override that is read back as this text") {
+    using switchyard::config::override_text;
+    for (const std::string text : {"a/vocab.txt", "my tok/vocab.txt", "true", "3", "a,b", "ä \"b\"", "*.txt"})
+        CHECK(good("", {"data.vocabulary=" + override_text(text)}).data.vocabulary == text);
+    CHECK(override_text("a/vocab.txt") == "a/vocab.txt");
+    CHECK(override_text("my tok") == "\"my tok\"");
 }
 
 TEST_CASE("a rule for layers can be given as an override") {

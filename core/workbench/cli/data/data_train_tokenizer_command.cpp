@@ -8,6 +8,8 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/printable.h"
+#include "core/kernel/base/shell_text.h"
+#include "core/kernel/config/override.h"
 #include "core/kernel/config/trainable.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job/job.h"
@@ -61,7 +63,7 @@ std::string values_for(const config::Config& config, const std::string& path) {
     auto data = config.data;
     data.tokenizer = config::TokenizerKind::automatic;
     data.vocabulary = path;
-    std::string values = "--set data.vocabulary=" + path;
+    std::string values = "--set " + base::shell_word("data.vocabulary=" + config::override_text(path));
     if (config.data.tokenizer != data.tokenizer &&
         config.data.tokenizer != data::find_tokenizer(data, "").kind)
         values += " --set data.tokenizer=auto";

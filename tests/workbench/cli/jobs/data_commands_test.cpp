@@ -264,11 +264,11 @@ TEST_CASE("a tokenizer is learnt from the texts of a job, and the job trains wit
 TEST_CASE("a job of bytes trains with a tokenizer by the values that are printed, and not by less") {
     const LanguageModel lm;
     const auto learnt =
-        run({"data", "train-tokenizer", lm.config, "--vocab-size", "270", "--out", lm.job.file("pieces")});
+        run({"data", "train-tokenizer", lm.config, "--vocab-size", "270", "--out", lm.job.file("my pieces")});
     INFO(learnt.err);
     REQUIRE(learnt.code == 0);
-    const auto vocabulary = "data.vocabulary=" + lm.job.file("pieces/vocab.json");
-    const std::string line = "\ntrain with: --set " + vocabulary + " --set data.tokenizer=auto --set ";
+    const auto vocabulary = "data.vocabulary=\"" + lm.job.file("my pieces/vocab.json") + '"';
+    const std::string line = "\ntrain with: --set '" + vocabulary + "' --set data.tokenizer=auto --set ";
     REQUIRE_THAT(learnt.out, contains(line + "model.vocab_size="));
     auto size = learnt.out.substr(learnt.out.find(line) + line.size());
     size.resize(size.find('\n'));
@@ -278,7 +278,7 @@ TEST_CASE("a job of bytes trains with a tokenizer by the values that are printed
     (void)lm.summary({vocabulary, "data.tokenizer=auto", size}, "pieces-run");
     CHECK(fs::exists(fs::path(lm.job.run_folder("pieces-run")) / "tokenizer/merges.txt"));
     // Tokens and run stay what they are where a file comes that adds no token.
-    lm.job.write("pieces/added_tokens.json", "{}");
+    lm.job.write("my pieces/added_tokens.json", "{}");
     CHECK(run_json(prepare)["was_there"] == true);
     const auto resumed =
         run(with({"train", lm.config, "--run", lm.job.run_folder("pieces-run"), "--resume"}, sets));

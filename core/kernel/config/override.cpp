@@ -18,7 +18,7 @@ std::string_view trimmed(std::string_view text) {
 bool is_bare_word(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
         return std::isalnum(c) != 0 ||
-               std::string_view("_./@:+~-").find(static_cast<char>(c)) != std::string_view::npos;
+               std::string_view("_./@:+~-*?").find(static_cast<char>(c)) != std::string_view::npos;
     });
 }
 

@@ -29,6 +29,7 @@ TEST_CASE("a value is TOML; a word that is none is a string, also in a list") {
     CHECK(good("", {"data.train=[/tmp/a.txt,../b.txt, ./c,~d,1.txt,2nd,-,1979-05-27.txt,.5,_e]"})
               .data.train.size() == 10);
     CHECK(good("", {"data.train=[/tmp/a.txt,/tmp/b.txt]"}).data.train == Names{"/tmp/a.txt", "/tmp/b.txt"});
+    CHECK(good("", {"data.train=[*.tsv, part-?.csv]"}).data.train == Names{"*.tsv", "part-?.csv"});
     CHECK(good("", {"run.deterministic=true"}).run.deterministic);
     CHECK(good("", {"optimizer.betas=[0.8, 0.9]"}).optimizer.betas == std::vector<double>{0.8, 0.9});
     CHECK(good("", {"batch={size=3, max_length=4}"}).batch.max_length == 4);

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <string_view>
 #include <system_error>
 
 #include "core/kernel/base/json_text.h"
@@ -14,6 +15,7 @@
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/program_version.h"
+#include "core/workbench/data/tokenizers/tokenizer_source.h"
 
 namespace switchyard::cli {
 namespace {
@@ -106,6 +108,19 @@ void record_changes(const train::RunDirectory& run, const ResumedFrom& from,
     }
     if (error.empty()) error = log.sync();
     if (!error.empty()) throw Failure(error, Exit::run_failed);
+}
+
+void use_kept_tokenizer(config::Config& config, const train::RunDirectory& run) {
+    // A run of bytes read no vocabulary, even where one was named.
+    if (config.data.tokenizer == config::TokenizerKind::bytes) return config.data.vocabulary.clear();
+    const auto source = data::find_tokenizer(config.data, config.train.weights);
+    if (std::string_view(source.key) != "train.weights") return;
+    std::error_code ignored;
+    for (const auto& kept : {run.tokenizer(), run.vocabulary()}) {
+        if (!std::filesystem::exists(kept, ignored)) continue;
+        config.data.vocabulary = kept;
+        return;
+    }
 }
 
 bool is_finished(const train::RunDirectory& run, std::int64_t done, std::int64_t steps) {

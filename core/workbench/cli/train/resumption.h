@@ -27,6 +27,9 @@ std::vector<train::FactChange> changes_since(const ResumedFrom& from, const trai
 void record_changes(const train::RunDirectory& run, const ResumedFrom& from,
                     const std::vector<train::FactChange>& changes);
 
+// A run that goes on has the tokenizer that came with its first weights in its own folder: those may be gone.
+void use_kept_tokenizer(config::Config& config, const train::RunDirectory& run);
+
 // Whether the run has come to its end, all of it written, with `done` steps, of which it has `steps`: going
 // on would replace what its files say by what no step says.
 bool is_finished(const train::RunDirectory& run, std::int64_t done, std::int64_t steps);

@@ -300,20 +300,6 @@ train::Utilization utilization_of(const PlannedJob& planned) {
                                 measurement_cache(config, planned.host).folder())};
 }
 
-// A run that goes on has the tokenizer that came with its first weights in its own folder: those may be gone.
-void use_kept_tokenizer(config::Config& config, const train::RunDirectory& run) {
-    // A run of bytes read no vocabulary, even where one was named.
-    if (config.data.tokenizer == config::TokenizerKind::bytes) return config.data.vocabulary.clear();
-    const auto source = data::find_tokenizer(config.data, config.train.weights);
-    if (std::string_view(source.key) != "train.weights") return;
-    std::error_code ignored;
-    for (const auto& kept : {run.tokenizer(), run.vocabulary()}) {
-        if (!std::filesystem::exists(kept, ignored)) continue;
-        config.data.vocabulary = kept;
-        return;
-    }
-}
-
 // The run's folder, which one rank alone writes.
 std::unique_ptr<OpenRun> open_run(const TrainOptions& options, TrainRanks* ranks) {
     const bool writes = ranks == nullptr || ranks->is_first();

@@ -111,14 +111,15 @@ std::string loss_section(const Comparison& comparison) {
         add(timed, over_steps(result.losses));
         if (!result.seed_losses.empty()) add(seeds, over_steps(result.seed_losses.front()));
     }
+    const bool smooth = report::smoothing_reach(over_steps(comparison.arms[base].losses).size()) > 0;
+    const std::string means = smooth ? " Each point is a mean over neighbouring steps." : "";
     return section(
         "Loss",
-        loss_figure(
-            "Above 0 an arm has the higher loss: the timed run from equal weights, the same batches in "
-            "the "
-            "same order.",
-            apart, "loss less that of " + shortened(base_of(comparison), 60)) +
-            loss_figure("The losses themselves, of the same steps.", timed) +
+        loss_figure("Above 0 an arm has the higher loss: the timed run from equal weights, the same batches "
+                    "in the same order." +
+                        means,
+                    apart, "loss less that of " + shortened(base_of(comparison), 60)) +
+            loss_figure("The losses of the same steps." + means, timed) +
             loss_figure("Trained to the end, the first seed.", seeds) + final_losses(comparison));
 }
 

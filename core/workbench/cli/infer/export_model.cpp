@@ -1,10 +1,12 @@
 #include "core/workbench/cli/infer/export_model.h"
 
 #include <filesystem>
+#include <iostream>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
 
+#include "core/kernel/base/input_error.h"
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/number_text.h"
 #include "core/kernel/base/read_text.h"
@@ -117,10 +119,19 @@ base::FileError copy_label_scale(const train::RunDirectory& run, const std::stri
     return base::write_file_atomically(train::RunDirectory(folder).label_scale(), *text);
 }
 
+// An adapter goes with the model that the run began with, so that what was trained whole and then frozen
+// belongs to it too.
 base::FileError export_adapter(train::Session& session, const train::RunDirectory& run,
                                const model::Parameters& whole) {
     const auto& config = session.config();
     std::vector<std::string> trained;
+    try {
+        if (!config.train.weights.empty()) trained = model::names_unlike(config.train.weights, config, whole);
+    } catch (const base::InputError& error) {
+        std::cerr << ("warning: " + run.adapter() +
+                      ": may lack parameters that were trained and then frozen, which cannot be told: " +
+                      error.what() + "\n");
+    }
     for (const auto& parameter : whole.all())
         if (train::is_trained(config, parameter.name) && !model::is_low_rank(parameter.name))
             trained.push_back(parameter.name);

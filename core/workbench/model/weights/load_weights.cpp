@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/kernel/base/input_error.h"
 #include "core/kernel/base/joined.h"
 #include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/weights/file_tensor.h"
@@ -95,6 +96,13 @@ public:
         for (const auto& [theirs, value] : values_) set_from(*theirs, value(), parameters_);
     }
 
+    std::vector<std::string> unlike() const {
+        auto names = result.fresh;
+        for (const auto& [theirs, value] : values_) add_unlike(*theirs, value(), parameters_, names);
+        std::erase_if(names, [](const std::string& name) { return is_low_rank(name); });
+        return names;
+    }
+
     LoadedWeights result;
 
 private:
@@ -157,14 +165,18 @@ std::vector<std::string> open_gguf(const std::string& path, Files& tensors) {
     return {};
 }
 
+std::vector<std::string> open_place(const WeightsPlace& place, Files& tensors, std::string& made) {
+    if (!place.problem.empty()) return {place.problem};
+    return place.gguf ? open_gguf(place.file, tensors) : open_files(place, tensors, made);
+}
+
 }  // namespace
 
 LoadedWeights load_weights(const std::string& path, const config::Config& config, Parameters& parameters) {
     const auto place = find_weights(path);
-    if (!place.problem.empty()) return {{place.problem}, {}, {}, place.file};
     Files tensors;
     std::string made;  // how layers were quantized
-    auto problems = place.gguf ? open_gguf(place.file, tensors) : open_files(place, tensors, made);
+    auto problems = open_place(place, tensors, made);
     if (!problems.empty()) return {std::move(problems), {}, {}, place.file};
     Weights loading(place.file, family_in(tensors, config, parameters), parameters);
     QuantizedLoading quantized(config.quantization, parameters);
@@ -182,6 +194,22 @@ LoadedWeights load_weights(const std::string& path, const config::Config& config
     loading.copy();
     quantized.set();
     return std::move(loading.result);
+}
+
+std::vector<std::string> names_unlike(const std::string& path, const config::Config& config,
+                                      const Parameters& parameters) {
+    const auto place = find_weights(path);
+    Files tensors;
+    std::string made;
+    const auto refuse = [](const std::vector<std::string>& problems) {
+        if (!problems.empty()) throw base::InputError(problems.front());
+    };
+    refuse(open_place(place, tensors, made));
+    Weights file(place.file, family_in(tensors, config, parameters), parameters);
+    for (const auto& tensor : tensors) file.take(tensor);
+    file.find_missing();
+    refuse(file.result.problems);
+    return file.unlike();
 }
 
 }  // namespace switchyard::model

@@ -29,6 +29,11 @@ struct LoadedWeights {
 // pretrained model is given a new task.
 LoadedWeights load_weights(const std::string& path, const config::Config& config, Parameters& parameters);
 
+// Parameters whose values are not those of the file in their dtype, or which it does not have; of low rank
+// none is named. Throws base::InputError where the file cannot be read or is one of another model.
+std::vector<std::string> names_unlike(const std::string& path, const config::Config& config,
+                                      const Parameters& parameters);
+
 // Numbers of special tokens, for config.json.
 struct SpecialTokens {
     std::int64_t pad = 0;

@@ -46,15 +46,36 @@ at::Tensor in_their_form(const TheirTensor& theirs,
     return theirs.transposed ? upright.t() : upright;
 }
 
-void set_from(const TheirTensor& theirs, const at::Tensor& value, const Parameters& parameters) {
+namespace {
+
+// What a parameter, or some of its rows, is in a tensor of that shape.
+template <class Use>
+void for_each_part(const TheirTensor& theirs, const at::Tensor& value, const Parameters& parameters,
+                   const Use& use) {
     const at::NoGradGuard no_grad;
     const auto upright = theirs.transposed ? value.t() : value;
     std::int64_t row = theirs.rows_before;
     for (const auto& part : theirs.parts) {
-        const auto target = rows_of(part, parameters.find(part.ours)->value);
-        target.copy_(upright.narrow(0, row, target.size(0)));
-        row += target.size(0);
+        const auto ours = rows_of(part, parameters.find(part.ours)->value);
+        use(part.ours, ours, upright.narrow(0, row, ours.size(0)));
+        row += ours.size(0);
     }
+}
+
+}  // namespace
+
+void set_from(const TheirTensor& theirs, const at::Tensor& value, const Parameters& parameters) {
+    for_each_part(
+        theirs, value, parameters,
+        [](const std::string&, const at::Tensor& ours, const at::Tensor& rows) { ours.copy_(rows); });
+}
+
+void add_unlike(const TheirTensor& theirs, const at::Tensor& value, const Parameters& parameters,
+                std::vector<std::string>& names) {
+    for_each_part(theirs, value, parameters,
+                  [&](const std::string& name, const at::Tensor& ours, const at::Tensor& rows) {
+                      if (!ours.equal(rows.to(ours.options()))) names.push_back(name);
+                  });
 }
 
 }  // namespace switchyard::model

@@ -28,4 +28,8 @@ at::Tensor in_their_form(const TheirTensor& theirs,
 // Sets the parameters from a tensor of that shape.
 void set_from(const TheirTensor& theirs, const at::Tensor& value, const Parameters& parameters);
 
+// Adds the names of those that set_from would change.
+void add_unlike(const TheirTensor& theirs, const at::Tensor& value, const Parameters& parameters,
+                std::vector<std::string>& names);
+
 }  // namespace switchyard::model

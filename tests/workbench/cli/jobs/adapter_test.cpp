@@ -38,6 +38,24 @@ std::vector<double> probabilities(const std::string& run, const Words& more = {}
     return all;
 }
 
+// The adapter added to its model is what the run left as its model.
+void check_merges(const std::string& run_folder, const std::string& merged, const std::string& counts) {
+    const auto outcome = run({"merge", run_folder, merged});
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    CHECK(outcome.out == merged + ": " + counts + " of the adapter's own\n");
+    const auto right = tensors(run_folder + "/model/model.safetensors");
+    const auto found = tensors(merged + "/model.safetensors");
+    CHECK(found.header.size() == right.header.size());
+    for (const auto& item : right.header.items()) {
+        if (item.key() == "__metadata__") continue;
+        INFO(item.key());
+        const auto a = found.values(item.key()), b = right.values(item.key());
+        REQUIRE(a.size() == b.size());
+        for (std::size_t i = 0; i < a.size(); ++i) REQUIRE(std::abs(a[i] - b[i]) < 1e-6);
+    }
+}
+
 void check_close(const std::vector<double>& a, const std::vector<double>& b) {
     REQUIRE(a.size() == b.size());
     for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-5);
@@ -129,20 +147,7 @@ TEST_CASE("training begins with an adapter, and does not with one of another mod
 TEST_CASE("merge adds an adapter to its model") {
     const Adapted adapted;
     const auto merged = adapted.job.file("merged");
-    const auto outcome = run({"merge", adapted.run, merged});
-    INFO(outcome.err);
-    REQUIRE(outcome.code == 0);
-    CHECK(outcome.out == merged + ": 4 weights merged, 4 tensors of the adapter's own\n");
-    const auto right = tensors(adapted.run + "/model/model.safetensors");
-    const auto found = tensors(merged + "/model.safetensors");
-    CHECK(found.header.size() == right.header.size());
-    for (const auto& [name, described] : right.header.items()) {
-        if (name == "__metadata__") continue;
-        INFO(name);
-        const auto a = found.values(name), b = right.values(name);
-        REQUIRE(a.size() == b.size());
-        for (std::size_t i = 0; i < a.size(); ++i) REQUIRE(std::abs(a[i] - b[i]) < 1e-6);
-    }
+    check_merges(adapted.run, merged, "4 weights merged, 4 tensors");
     CHECK(json_of(merged + "/config.json")["architectures"][0] == "BertForSequenceClassification");
     CHECK(json_of(merged + "/config.json")["id2label"] ==
           json_of(adapted.run + "/model/config.json")["id2label"]);
@@ -158,6 +163,26 @@ TEST_CASE("merge adds an adapter to its model") {
     check_refused(run({"merge", adapted.base, nothing}), {"has no adapter_config.json"});
     CHECK_FALSE(fs::exists(nothing));
     check_refused(run({"merge", adapted.run, merged}), {"is there already and not empty"});
+}
+
+TEST_CASE("an adapter has what was trained whole, also where it is frozen now") {
+    const Adapted adapted;
+    const auto sets = with(adapted.sets, {R"(group=[{match=["classifier.*"],frozen=true}])"});
+    const Words gone_on{"--resume", "--allow-change", "group"};
+    adapted.job.trained("run", with(sets, {"train.steps=9"}), gone_on);
+    check_merges(adapted.run, adapted.job.file("merged"), "4 weights merged, 4 tensors");
+
+    adapted.job.trained("again", with(sets, {"train.steps=1", "lora.from=" + adapted.run + "/adapter"}));
+    check_merges(adapted.job.run_folder("again"), adapted.job.file("merged_again"),
+                 "4 weights merged, 4 tensors");
+
+    // Where the model that it goes with is gone, what was frozen cannot be told.
+    fs::rename(adapted.base, adapted.base + "_moved");
+    const auto outcome = adapted.job.trained("run", with(sets, {"train.steps=10"}), gone_on);
+    CHECK_THAT(outcome.err, contains("warning: " + adapted.run + "/adapter: may lack parameters") &&
+                                contains(adapted.base));
+    const auto config = json_of(adapted.run + "/adapter/adapter_config.json");
+    CHECK(config["modules_to_save"] == nlohmann::json({"bert.pooler.dense"}));
 }
 
 TEST_CASE("a merged model answers as its run does, by the labels, the scale and the tokenizer of the run") {

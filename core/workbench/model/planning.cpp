@@ -165,7 +165,9 @@ void check_kept(const config::Config& config, const Options& options, const std:
 // Told as the precision slot's error: all the other rows are still planned, so that everything is told at
 // once.
 std::vector<resolver::SlotUse> outline_with_policy(const config::Config& config, resolver::PlanRow& precision,
-                                                   runtime::Registry& registry, const HostInfo& host) {
+                                                   runtime::Registry& registry, const HostInfo& host,
+                                                   Planned planned) {
+    const bool checked = planned == Planned::first && std::ranges::count(config.run.phases, Phase::train) > 0;
     if (precision.chosen) {
         try {
             auto dtypes = dtypes_of(config, precision, registry, host);
@@ -176,7 +178,7 @@ std::vector<resolver::SlotUse> outline_with_policy(const config::Config& config,
                 return policy(op, layer);
             };
             auto uses = outline(with_precision_of(config, precision), dtypes);
-            check_kept(config, precision.chosen->options, asked);
+            if (checked) check_kept(config, precision.chosen->options, asked);
             return uses;
         } catch (const std::exception& error) {
             precision.error =
@@ -260,13 +262,13 @@ std::vector<resolver::Candidate> candidates(runtime::Registry& registry) {
 }
 
 resolver::Plan make_plan(const config::Config& config, runtime::Registry& registry, const HostInfo& host,
-                         const resolver::ResolveOptions& wanted) {
+                         const resolver::ResolveOptions& wanted, Planned planned) {
     auto options = wanted;
     options.written_at = [&config](std::string_view key) { return config.written_at(key); };
     const base::StdoutRedirect aside;  // once for thousands of questions
     const auto all = candidates(registry);
     auto precision = resolve_precision(config, all, host, options);
-    const auto uses = outline_with_policy(config, precision, registry, host);
+    const auto uses = outline_with_policy(config, precision, registry, host, planned);
     auto plan = resolver::resolve(uses, all, host, options);
     plan.rows.insert(plan.rows.begin(), std::move(precision));
     add_shadows(config, plan, all, host, options);

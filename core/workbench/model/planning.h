@@ -18,8 +18,10 @@ std::vector<resolver::Candidate> candidates(runtime::Registry& registry);
 
 // The precision slot is resolved first, and the policy that was chosen is made - for the CPU where it can be,
 // so that this works for hosts that are only described - and asked for its dtypes. What cannot be served is a
-// row with an error: plan.ok() tells.
+// row with an error: plan.ok() tells. Names of layers that its options have are checked where the job trains
+// and was not planned before: what a run has recorded stays usable.
+enum class Planned { first, again };
 resolver::Plan make_plan(const config::Config& config, runtime::Registry& registry, const HostInfo& host,
-                         const resolver::ResolveOptions& options = {});
+                         const resolver::ResolveOptions& options = {}, Planned planned = Planned::first);
 
 }  // namespace switchyard::model

@@ -69,12 +69,16 @@ std::vector<std::string> stage_problems(const config::Config& config, const std:
 
 }  // namespace
 
+// A run whose adapters are merged has names no more that its groups may have matched.
 std::vector<std::string> name_problems(const config::Config& config) {
     const auto described = model::describe_names(config);
     std::vector<std::string> names;
     for (const auto& parameter : described.parameters) names.push_back(parameter.name);
-    auto problems = group_problems(config, names);
-    if (problems.empty() && config.mesh.pipeline > 1) problems = stage_problems(config, names);
+    std::vector<std::string> problems;
+    if (std::ranges::count(config.run.phases, Phase::train) > 0) {
+        problems = group_problems(config, names);
+        if (problems.empty() && config.mesh.pipeline > 1) problems = stage_problems(config, names);
+    }
     for (auto& problem : model::low_rank_problems(config, described.linear_layers, names))
         problems.push_back(std::move(problem));
     return problems;

@@ -16,7 +16,7 @@ namespace switchyard::train {
 // nothing is left to train.
 std::vector<std::string> group_problems(const config::Config& config, const std::vector<std::string>& names);
 
-// The same of the configured model's names, and what is wrong with [lora] (low_rank.h).
+// What is wrong with [lora] (low_rank.h), and in a job that trains the same of the configured model's names.
 std::vector<std::string> name_problems(const config::Config& config);
 
 // The last group that matches; nullptr: none does.

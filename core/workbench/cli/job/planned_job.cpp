@@ -59,7 +59,8 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
     // where something is wrong, they may be what is there instead.
     choice.explain = false;
     const auto make = [&] {
-        return model::make_plan(planned->config, *planned->registry, planned->host, choice);
+        return model::make_plan(planned->config, *planned->registry, planned->host, choice,
+                                plan.recorded.empty() ? model::Planned::first : model::Planned::again);
     };
     planned->plan = make();
     if (!planned->plan.ok()) {

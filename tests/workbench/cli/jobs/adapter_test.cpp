@@ -96,6 +96,15 @@ TEST_CASE("adapters and the head are trained, all else stays, and the run's mode
     CHECK(trained == 4 * 2 + 4);
 }
 
+TEST_CASE("a run answers whose settings name its adapters, which its model has no more") {
+    const Adapted adapted;
+    auto sets = with(adapted.sets, {"train.steps=1", "precision.backend=amp/bf16",
+                                    R"(precision.options."amp/bf16".keep=["*.lora_b"])",
+                                    R"(group=[{match=["*.lora_b.weight"],lr_factor=2.0}])"});
+    adapted.job.trained("named", sets);
+    CHECK(probabilities(adapted.job.run_folder("named")).size() == 4);
+}
+
 TEST_CASE("a run with adapters goes on from a checkpoint as if it had never stopped") {
     const Adapted adapted;
     auto sets = adapted.sets;

@@ -169,6 +169,17 @@ TEST_CASE("a layer that is to be kept but is none is told with the nearest name"
     }
 }
 
+TEST_CASE("a run that kept what is no layer, before that was looked at, is predicted with") {
+    const TinyJob job;
+    job.trained("run", {"precision.backend=amp/bf16", "train.steps=1",
+                        R"(precision.options."amp/bf16".keep=["encoder.0"])"});
+    auto text = bytes_of(job.file("run/config.toml"));
+    const std::string kept = "\"encoder.0\"";
+    REQUIRE(text.find(kept) != std::string::npos);
+    job.write("run/config.toml", text.replace(text.find(kept), kept.size(), "\"encodr.0\""));
+    CHECK(run({"predict", job.run_folder("run"), "a warm film"}).code == 0);
+}
+
 TEST_CASE("an exception by layer stands on its own line") {
     const TinyJob job;
     const auto told =

@@ -183,6 +183,25 @@ TEST_CASE("merge refuses by name what an adapter has besides products and tensor
                test::contains("has h.q_proj.lora_B.weight without h.q_proj.lora_A.weight"));
 }
 
+TEST_CASE("the rows of a table of tokens are no labels") {
+    const json labels{{"0", "bad"}, {"1", "good"}};
+    const std::string table = "bert.embeddings.word_embeddings.weight";
+    const bool has_classifier = GENERATE(true, false);
+    Tensors base{{table, numbers(5, 4, 1)}};
+    json config{
+        {"architectures", {"BertForSequenceClassification"}}, {"model_type", "bert"}, {"vocab_size", 5}};
+    if (has_classifier) {
+        base.push_back({"classifier.weight", numbers(2, 4, 2)});
+        config["id2label"] = labels;
+    }
+    const Merge of(config, base,
+                   {{"task_type", "SEQ_CLS"}, {"modules_to_save", {"word_embeddings", "dense"}}},
+                   {{table, numbers(6, 4, 3)}});
+    of.merge();
+    CHECK(of.config()["vocab_size"] == 6);
+    CHECK(of.config().value("id2label", json()) == (has_classifier ? labels : json()));
+}
+
 TEST_CASE("the labels of a merged classifier are as many as its last layer has outputs") {
     const std::string classifier = GENERATE(as<std::string>(), "classifier", "classifier.out_proj", "score");
     const Merge of({{"architectures", {"DistilBertModel"}}, {"model_type", "distilbert"}},

@@ -258,15 +258,18 @@ private:
     }
 
     // Rows of the classifier that was trained whole, of a name of transformers', else of the last matrix that
-    // was; 0: none was.
+    // was and is no table of tokens; 0: none was, or the base has a classifier of its own.
     std::int64_t outputs() const {
         std::int64_t last = 0;
         for (const auto& weight : weights_) {
-            if (!is_whole(weight.name) || weight.tensor.dim() != 2) continue;
-            last = weight.tensor.size(0);
+            if (weight.tensor.dim() != 2) continue;
             constexpr std::array<std::string_view, 3> classifiers{
                 "classifier.weight", "classifier.out_proj.weight", "score.weight"};
-            if (std::ranges::find(classifiers, weight.name) != classifiers.end()) return last;
+            const auto rows = is_whole(weight.name) ? weight.tensor.size(0) : 0;
+            if (std::ranges::find(classifiers, weight.name) != classifiers.end()) return rows;
+            constexpr std::array<std::string_view, 3> tables{"embeddings.", "embed_tokens.", "wte."};
+            const auto names = [&](std::string_view part) { return has_part(weight.name, part); };
+            if (rows > 0 && std::ranges::none_of(tables, names)) last = rows;
         }
         return last;
     }

@@ -11,6 +11,8 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/printable.h"
 #include "core/kernel/base/read_text.h"
+#include "core/kernel/config/group_table.h"
+#include "core/kernel/config/source_table.h"
 #include "core/kernel/config/suggest.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/output.h"
@@ -33,11 +35,16 @@ bool covers(const std::string& allowed, const std::string& key) {
     return key == allowed || key.starts_with(allowed + ".");
 }
 
+// Tables of which there may be many, or none: then they are no key of a job.
+bool is_list(const std::string& key) {
+    return key == config::group_path || key == config::source_path || key == "layer";
+}
+
 void check_keys(const std::vector<std::string>& allowed, const train::RunFacts& before,
                 const train::RunFacts& now) {
     for (const auto& key : allowed) {
         const auto is_meant = [&](const auto& fact) { return covers(key, fact.first); };
-        if (std::any_of(before.config.begin(), before.config.end(), is_meant) ||
+        if (is_list(key) || std::any_of(before.config.begin(), before.config.end(), is_meant) ||
             std::any_of(now.config.begin(), now.config.end(), is_meant))
             continue;
         std::vector<std::string> keys;

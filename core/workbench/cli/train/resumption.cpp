@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/kernel/base/atomic_file.h"
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/printable.h"
 #include "core/kernel/base/read_text.h"
@@ -18,6 +19,7 @@
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/program_version.h"
 #include "core/workbench/data/tokenizers/tokenizer_source.h"
+#include "core/workbench/train/checkpoint_folder.h"
 
 namespace switchyard::cli {
 namespace {
@@ -139,7 +141,9 @@ bool is_finished(const train::RunDirectory& run, std::int64_t done, std::int64_t
            base::integer_of(base::member(summary, "steps")) == done;
 }
 
-void tell_finished(const train::RunDirectory& run, std::int64_t steps) {
+void leave_finished(const train::RunDirectory& run, std::int64_t steps) {
+    train::remove_leftovers(run.checkpoints());
+    for (const auto& folder : {run.path(), run.file("model")}) base::remove_unfinished(folder);
     std::cerr << (run.path() + ": is finished, after " + counted(static_cast<std::size_t>(steps), "step") +
                   "; nothing was changed. To train on, raise train.steps or train.epochs\n");
 }

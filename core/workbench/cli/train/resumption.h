@@ -33,7 +33,8 @@ void use_kept_tokenizer(config::Config& config, const train::RunDirectory& run);
 // Whether the run has come to its end, all of it written, with `done` steps, of which it has `steps`: going
 // on would replace what its files say by what no step says.
 bool is_finished(const train::RunDirectory& run, std::int64_t done, std::int64_t steps);
-void tell_finished(const train::RunDirectory& run, std::int64_t steps);
+// Says so; what a kill in its last save left aside is removed.
+void leave_finished(const train::RunDirectory& run, std::int64_t steps);
 
 // record.json: the command, the version of this program and the facts of the beginning.
 std::string record_text(const train::RunFacts& facts);

@@ -397,7 +397,7 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
                     is_finished(run, trainer.state().progression.step, trainer.total_steps());
     if (ranks != nullptr) finished = ranks->from_first("finished", finished ? "yes" : "no") == "yes";
     if (finished) {
-        if (writes) tell_finished(run, trainer.total_steps());
+        if (writes) leave_finished(run, trainer.total_steps());
         return Exit::fine;
     }
     stop.note();

@@ -41,9 +41,9 @@ TinyJob job_with_calls() {
 
 const Words with_calls{"model.activation=relu", "activation.backend=ask_to_stop"};
 
-Outcome stopped_in_call(std::int64_t call, const TinyJob& job, const std::string& name, const Words& sets) {
-    Started started(job.train(name, sets),
-                    {.environment = {{"SWITCHYARD_TEST_STOP_IN_CALL", std::to_string(call)}}});
+Outcome stopped_in_call(const std::string& call, const TinyJob& job, const std::string& name,
+                        const Words& sets) {
+    Started started(job.train(name, sets), {.environment = {{"SWITCHYARD_TEST_STOP_IN_CALL", call}}});
     return stopped_by(SIGTERM, started);
 }
 
@@ -132,7 +132,8 @@ TEST_CASE("SIGTERM between two micro-batches goes back to the step before") {
     for (const std::int64_t last : {std::int64_t{1}, micro_batches - 1}) {
         const auto name = "stopped" + std::to_string(last);
         const fs::path folder = job.run_folder(name);
-        const auto outcome = stopped_in_call(tiny_layers * (micro_batches + last), job, name, sets);
+        const auto outcome =
+            stopped_in_call(std::to_string(tiny_layers * (micro_batches + last)), job, name, sets);
         check_stopped(folder, outcome, 1);
         const auto summary = json_of(folder / "summary.json");
         CHECK(summary["rows"]["used"] == 4 * micro_batches);
@@ -144,20 +145,17 @@ TEST_CASE("SIGTERM between two micro-batches goes back to the step before") {
 
 TEST_CASE("a stop during an evaluation leaves it out, and the resumed run makes it") {
     const auto job = job_with_calls();
-    const auto sets = with(with_calls, {"train.eval_every=2", "train.steps=4"});
-    job.trained("whole", sets);
-    // Each layer calls it for the three micro-batches of a step, and for the two batches of an evaluation.
-    constexpr std::int64_t calls_of_step = 3 * tiny_layers, calls_of_evaluation = 2 * tiny_layers;
     for (const std::int64_t step : {2, 4}) {
-        const auto name = "stopped" + std::to_string(step);
+        const auto number = std::to_string(step), whole = "whole" + number, name = "stopped" + number;
+        const auto sets = with(with_calls, {"train.eval_every=" + number, "train.steps=4"});
+        job.trained(whole, sets);
         const fs::path folder = job.run_folder(name);
-        const auto before = step * calls_of_step + (step / 2 - 1) * calls_of_evaluation;
-        const auto outcome = stopped_in_call(before + 1, job, name, sets);
+        const auto outcome = stopped_in_call("evaluation", job, name, sets);
         check_stopped(folder, outcome, step);
         CHECK(json_of(folder / "summary.json")["eval"].is_null());
         CHECK_FALSE(eval_losses(folder).contains(step));
         job.trained(name, sets, {"--resume"});
-        require_same_end(job.run_folder("whole"), folder);
+        require_same_end(job.run_folder(whole), folder);
     }
 }
 

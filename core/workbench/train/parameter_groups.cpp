@@ -49,9 +49,19 @@ std::vector<std::string> group_problems(const config::Config& config, const std:
 
 namespace {
 
+std::vector<std::string> names_of(const model::ModelNames& described) {
+    std::vector<std::string> names;
+    for (const auto& parameter : described.parameters) names.push_back(parameter.name);
+    return names;
+}
+
+}  // namespace
+
 // Of a pipeline each stage has something to train, so that its ranks step as the others do.
-std::vector<std::string> stage_problems(const config::Config& config, const std::vector<std::string>& names) {
+std::vector<std::string> stage_problems(const config::Config& config) {
     std::vector<std::string> problems;
+    if (config.mesh.pipeline == 1) return problems;
+    const auto names = names_of(model::describe_names(config));
     auto staged = config;
     staged.distributed.stage.parts = config.mesh.pipeline;
     for (std::int64_t number = 0; number < config.mesh.pipeline; ++number) {
@@ -67,17 +77,14 @@ std::vector<std::string> stage_problems(const config::Config& config, const std:
     return problems;
 }
 
-}  // namespace
-
 // A run whose adapters are merged has names no more that its groups may have matched.
 std::vector<std::string> name_problems(const config::Config& config) {
     const auto described = model::describe_names(config);
-    std::vector<std::string> names;
-    for (const auto& parameter : described.parameters) names.push_back(parameter.name);
+    const auto names = names_of(described);
     std::vector<std::string> problems;
     if (std::ranges::count(config.run.phases, Phase::train) > 0) {
         problems = group_problems(config, names);
-        if (problems.empty() && config.mesh.pipeline > 1) problems = stage_problems(config, names);
+        if (problems.empty()) problems = stage_problems(config);
     }
     for (auto& problem : model::low_rank_problems(config, described.linear_layers, names))
         problems.push_back(std::move(problem));

@@ -16,7 +16,10 @@ namespace switchyard::train {
 // nothing is left to train.
 std::vector<std::string> group_problems(const config::Config& config, const std::vector<std::string>& names);
 
-// What is wrong with [lora] (low_rank.h), and in a job that trains the same of the configured model's names.
+// Stages of a pipeline (distributed.mesh) of which nothing is trained.
+std::vector<std::string> stage_problems(const config::Config& config);
+
+// What is wrong with [lora] (low_rank.h), and in a job that trains both of these of the configured model.
 std::vector<std::string> name_problems(const config::Config& config);
 
 // The last group that matches; nullptr: none does.

@@ -145,6 +145,15 @@ TEST_CASE("a plan says what each stage of a pipeline has, keeps and waits for") 
                              contains("of stages that are equal it is 33.3 % at least"));
 }
 
+TEST_CASE("a plan has no stage of which all is frozen, as training refuses it") {
+    const auto planned = run({"plan", "configs/demo.toml", "--set", "distributed.mesh.pipeline=2", "--set",
+                              R"(group=[{match=["embeddings.*","encoder.[012].*"],frozen=true}])"});
+    CHECK(planned.code == 2);
+    CHECK_THAT(planned.err,
+               contains("distributed.mesh.pipeline: all parameters of stage 0 are frozen; expected "
+                        "fewer ranks, so that each has some to train"));
+}
+
 TEST_CASE("the schema of a plan knows every code of a reason") {
     const auto schema = Json::parse(read((source_dir() / "docs/schema/plan.json").string()));
     const auto& codes = schema.at("$defs").at("reason").at("properties").at("code").at("enum");

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/base/printable.h"
+#include "core/kernel/base/problem_lines.h"
 #include "core/kernel/base/read_text.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/resolver/measured.h"
@@ -24,6 +25,7 @@
 #include "core/workbench/data/tokenizers/tokenizer_source.h"
 #include "core/workbench/model/planning.h"
 #include "core/workbench/scale/stage_plan.h"
+#include "core/workbench/train/parameter_groups.h"
 
 namespace switchyard::cli {
 namespace {
@@ -116,6 +118,10 @@ int plan(const PlanCommand& options) {
     auto job = load_job(options.job, host);
     need_device(job, host);
     need_plugins(job);
+    if (std::ranges::count(job.config.run.phases, Phase::train) > 0) {
+        const auto problems = train::stage_problems(job.config);
+        if (!problems.empty()) throw Failure(base::problem_lines(problems));
+    }
     const auto refused = refused_libraries(job.records);
     runtime::Registry registry(std::move(job.records));
     set_threads(job.config.runtime.threads);

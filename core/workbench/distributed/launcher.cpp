@@ -226,8 +226,8 @@ private:
     }
 
     void look_for_endings() {
-        std::optional<std::size_t>
-            failed;  // of those that ended since the last look: a killed one before others
+        // Of those that ended since the last look: one that was killed, else the first.
+        std::optional<std::size_t> failed;
         for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
             auto& one = ranks_[rank];
             if (one.ending) continue;

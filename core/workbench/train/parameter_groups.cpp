@@ -55,13 +55,11 @@ std::vector<std::string> names_of(const model::ModelNames& described) {
     return names;
 }
 
-}  // namespace
+bool trains(const config::Config& config) { return std::ranges::count(config.run.phases, Phase::train) > 0; }
 
 // Of a pipeline each stage has something to train, so that its ranks step as the others do.
-std::vector<std::string> stage_problems(const config::Config& config) {
+std::vector<std::string> stage_problems(const config::Config& config, const std::vector<std::string>& names) {
     std::vector<std::string> problems;
-    if (config.mesh.pipeline == 1) return problems;
-    const auto names = names_of(model::describe_names(config));
     auto staged = config;
     staged.distributed.stage.parts = config.mesh.pipeline;
     for (std::int64_t number = 0; number < config.mesh.pipeline; ++number) {
@@ -77,14 +75,21 @@ std::vector<std::string> stage_problems(const config::Config& config) {
     return problems;
 }
 
+}  // namespace
+
+std::vector<std::string> stage_problems(const config::Config& config) {
+    if (config.mesh.pipeline == 1 || !trains(config)) return {};
+    return stage_problems(config, names_of(model::describe_names(config)));
+}
+
 // A run whose adapters are merged has names no more that its groups may have matched.
 std::vector<std::string> name_problems(const config::Config& config) {
     const auto described = model::describe_names(config);
     const auto names = names_of(described);
     std::vector<std::string> problems;
-    if (std::ranges::count(config.run.phases, Phase::train) > 0) {
+    if (trains(config)) {
         problems = group_problems(config, names);
-        if (problems.empty()) problems = stage_problems(config);
+        if (problems.empty() && config.mesh.pipeline > 1) problems = stage_problems(config, names);
     }
     for (auto& problem : model::low_rank_problems(config, described.linear_layers, names))
         problems.push_back(std::move(problem));

@@ -16,7 +16,7 @@ namespace switchyard::train {
 // nothing is left to train.
 std::vector<std::string> group_problems(const config::Config& config, const std::vector<std::string>& names);
 
-// Stages of a pipeline (distributed.mesh) of which nothing is trained.
+// Stages of a pipeline (distributed.mesh) of which nothing is trained, in a job that trains.
 std::vector<std::string> stage_problems(const config::Config& config);
 
 // What is wrong with [lora] (low_rank.h), and in a job that trains both of these of the configured model.

@@ -118,10 +118,8 @@ int plan(const PlanCommand& options) {
     auto job = load_job(options.job, host);
     need_device(job, host);
     need_plugins(job);
-    if (std::ranges::count(job.config.run.phases, Phase::train) > 0) {
-        const auto problems = train::stage_problems(job.config);
-        if (!problems.empty()) throw Failure(base::problem_lines(problems));
-    }
+    const auto problems = train::stage_problems(job.config);
+    if (!problems.empty()) throw Failure(base::problem_lines(problems));
     const auto refused = refused_libraries(job.records);
     runtime::Registry registry(std::move(job.records));
     set_threads(job.config.runtime.threads);

@@ -212,6 +212,8 @@ TEST_CASE("a run that is finished stays as it is when it is resumed") {
     const auto summary = summary_of(job, "run");
     CHECK(schema.faults(summary) == Words{});
     CHECK(summary["train_loss"].is_null());
+    CHECK(summary["eval"].is_object());
+    CHECK(eval_losses(job.run_folder("run")).size() == 1);
 }
 
 TEST_CASE("check finds nothing wrong with a healthy job") {

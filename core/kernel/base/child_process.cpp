@@ -36,6 +36,12 @@ std::string in_path(const std::string& program, int allows) {
 
 bool is_path(const std::string& program) { return program.find('/') != std::string::npos; }
 
+// Into a pipe, whose readers get a number whole or not at all.
+void tell(int pipe, long number) {
+    while (pipe >= 0 && ::write(pipe, &number, sizeof number) < 0 && errno == EINTR) {
+    }
+}
+
 // In the new process, between fork and exec: nothing that another thread may hold a lock of.
 [[noreturn]] void become(char* const* words, char* const* environment, const char* folder,
                          const std::array<int, 3>& streams, int report, pid_t starter,
@@ -45,6 +51,7 @@ bool is_path(const std::string& program) { return program.find('/') != std::stri
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != starter) ::_exit(127);  // it ended before that
     }
+    tell(program.tells, ::getpid());
     for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
     sigset_t none;
     ::sigemptyset(&none);
@@ -56,6 +63,7 @@ bool is_path(const std::string& program) { return program.find('/') != std::stri
     if (*folder == '\0' || ::chdir(folder) == 0) ::execvpe(words[0], words, environment);
     const int error = errno;
     [[maybe_unused]] const auto sent = ::write(report, &error, sizeof error);
+    tell(program.tells, -static_cast<long>(::getpid()));
     ::_exit(127);
 }
 

@@ -29,6 +29,9 @@ struct Program {
     std::vector<std::string> environment = {};  // "NAME=VALUE", beside this process's or in place of it
     int keeps = -1;                             // a descriptor that it has beside its streams, and no other
     bool leads_group = true;                    // else it is in this process's group
+    // A pipe that the new process writes its number into, a long, before the program runs, and the number's
+    // negative where it cannot be run: whoever reads it knows of every process that has ever done anything.
+    int tells = -1;
 };
 
 // "" if it can be run, else why not. A path is taken from `folder`; empty: the working directory.

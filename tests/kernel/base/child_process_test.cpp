@@ -54,6 +54,25 @@ TEST_CASE("a program gets its words as they are, its input and its folder") {
     CHECK(run({{"pwd"}, folder.string()}).output == fs::canonical(folder).string() + "\n");
 }
 
+TEST_CASE("a process tells its number before its program runs, and takes it back if it cannot") {
+    Pipe told, in, out;
+    long number = 0;
+    std::string error;
+    const auto process =
+        start_program({{"cat"}, "", true, {}, -1, true, told.ends[1]}, {in.ends[0], out.ends[1], 2}, error);
+    REQUIRE(process > 0);
+    REQUIRE(::read(told.ends[0], &number, sizeof number) == static_cast<ssize_t>(sizeof number));
+    CHECK(number == process);
+    ::close(in.take(1));
+    reap(process);
+    CHECK(start_program({{"no-such-program"}, "", true, {}, -1, true, told.ends[1]}, {0, 1, 2}, error) == -1);
+    long taken_back = 0;
+    REQUIRE(::read(told.ends[0], &number, sizeof number) == static_cast<ssize_t>(sizeof number));
+    REQUIRE(::read(told.ends[0], &taken_back, sizeof taken_back) == static_cast<ssize_t>(sizeof number));
+    CHECK(number > 0);
+    CHECK(taken_back == -number);
+}
+
 TEST_CASE("a program has this one's environment, but for the variables that it is given") {
     const switchyard::test::Variable kept("SWITCHYARD_TEST_KEPT", "as it was"),
         replaced("SWITCHYARD_TEST_REPLACED", "before");

@@ -194,6 +194,26 @@ TEST_CASE("a program that is not there is not there, though a folder of PATH is 
     std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
 }
 
+TEST_CASE("what an arm has started does not outlive a coordinator that ends in the middle of starting it") {
+    const auto folder = switchyard::test::temporary_dir("starting");
+    const pid_t coordinator = ::fork();
+    REQUIRE(coordinator >= 0);
+    if (coordinator == 0) {
+        ArmGuard guard("");
+        std::string error;
+        const auto script = "sleep 1000 & echo $$ $! >" + (folder / "arm").string() + "; wait";
+        // As ArmProcess::start begins. The rest of it never comes.
+        (void)switchyard::base::start_program(
+            {{"/bin/sh", "-c", script}, "", true, {}, -1, true, guard.pipe()}, {0, 1, 2}, error);
+        (void)numbers_in(folder / "arm", 2);
+        ::_exit(1);
+    }
+    const auto processes = numbers_in(folder / "arm", 2);
+    REQUIRE(processes.size() == 2);
+    ::waitpid(coordinator, nullptr, 0);
+    for (const pid_t process : processes) CHECK(becomes(process, '-'));
+}
+
 TEST_CASE("an arm runs in its folder and with signals as usual") {
     const auto folder = switchyard::test::temporary_dir("arm");
     ArmGuard guard("");

@@ -68,12 +68,10 @@ ArmGuard::~ArmGuard() {
     }
 }
 
-void ArmGuard::send(long group) {
-    while (pipe_ >= 0 && ::write(pipe_, &group, sizeof group) < 0 && errno == EINTR) {
+void ArmGuard::forget(pid_t group) {
+    const auto message = -static_cast<long>(group);
+    while (pipe_ >= 0 && ::write(pipe_, &message, sizeof message) < 0 && errno == EINTR) {
     }
 }
-
-void ArmGuard::watch(pid_t group) { send(group); }
-void ArmGuard::forget(pid_t group) { send(-static_cast<long>(group)); }
 
 }  // namespace switchyard::compare

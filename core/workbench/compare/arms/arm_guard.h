@@ -21,12 +21,13 @@ public:
     ArmGuard(const ArmGuard&) = delete;
     ArmGuard& operator=(const ArmGuard&) = delete;
 
-    void watch(pid_t group);
+    // Takes the number of a process group, a long, that is to be killed (`base::Program::tells`): the group's
+    // first process tells it before it starts anything. -1: it could not be made.
+    int pipe() const { return pipe_; }
     // Before the group's leader has been waited for: later its number may be another's.
     void forget(pid_t group);
 
 private:
-    void send(long group);
     int pipe_ = -1;
     pid_t child_ = -1;
 };

@@ -59,9 +59,10 @@ std::unique_ptr<ArmProcess> ArmProcess::start(const base::Program& program, ArmG
     ::signal(SIGPIPE, SIG_IGN);  // that an arm has ended shows in the request it does not answer
     std::unique_ptr<ArmProcess> arm(new ArmProcess(guard, std::move(stop)));
     base::Pipe input, output, errors;
-    const pid_t child = base::start_program(program, {input.ends[0], output.ends[1], errors.ends[1]}, error);
+    base::Program watched = program;
+    watched.tells = guard.pipe();
+    const pid_t child = base::start_program(watched, {input.ends[0], output.ends[1], errors.ends[1]}, error);
     if (child < 0) return nullptr;
-    guard.watch(child);
     arm->child_ = child;
     arm->input_ = input.take(1);
     arm->output_ = output.take(0);

@@ -72,9 +72,9 @@ at::Tensor WeightOnly::forward(const LinearOperand& x, const LinearWeight& weigh
         const auto made = prepare(weight.operand.values, false);
         return forward(x, {{}, &made}, bias);
     }
-    bool streamed = false;
-    at::Tensor y = int8::weight_product(x.values, panels_of(weight), bias, streamed);
-    executed(streamed ? "stream" : "decoded");
+    const char* variant = "";
+    at::Tensor y = int8::weight_product(x.values, panels_of(weight), bias, variant);
+    executed(variant);
     return y;
 }
 

@@ -12,6 +12,7 @@
 
 #include <switchyard/sdk/cpu/tile_product.h>
 
+#include "digit_product.h"
 #include "row_kernels.h"
 
 namespace switchyard::int8 {
@@ -135,16 +136,23 @@ at::Tensor decoded_product(const at::Tensor& x_RI, const Panels& weight, const a
 }  // namespace
 
 at::Tensor weight_product(const at::Tensor& x_RI, const Panels& weight, const at::Tensor& bias_O,
-                          bool& streamed) {
+                          const char*& variant) {
     const std::int64_t rows = x_RI.size(0);
-    streamed = rows <= most_streamed_rows;
-    if (!streamed) return decoded_product(x_RI, weight, bias_O).to(x_RI.scalar_type());
+    variant = "stream";
+    if (rows > most_streamed_rows) {
+        variant = "decoded";
+        return decoded_product(x_RI, weight, bias_O).to(x_RI.scalar_type());
+    }
     const at::Tensor x = x_RI.to(at::kFloat).contiguous();
     const at::Tensor bias = bias_O.defined() ? bias_O.to(at::kFloat).contiguous() : bias_O;
     at::Tensor y_RO = at::empty({rows, weight.out}, x.options());
-    if (y_RO.numel() > 0)
-        streamed_product(x, weight, bias.defined() ? bias.const_data_ptr<float>() : nullptr,
-                         y_RO.mutable_data_ptr<float>());
+    float* const y = y_RO.mutable_data_ptr<float>();
+    const float* const added = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
+    if (y_RO.numel() > 0) variant = digit_product(x.const_data_ptr<float>(), rows, weight, added, y);
+    if (variant == nullptr) {
+        variant = "stream";
+        streamed_product(x, weight, added, y);
+    }
     return y_RO.to(x_RI.scalar_type());
 }
 

@@ -14,6 +14,7 @@
 #include <switchyard/reference/quantized_weight.h>
 
 #include "byte_kernels.h"
+#include "digit_kernels.h"
 #include "tests/plugins/builtin/builtin.h"
 
 #include <switchyard_test.h>
@@ -120,7 +121,40 @@ TEST_CASE("what ran is counted by the kernel of the processor, or by how the wei
     const auto floats = test::make<Linear>("int8", "weight_int4", asked);
     multiply(*floats, at::randn({2, 512}), weight, {});
     multiply(*floats, at::randn({64, 512}), weight, {});
-    CHECK(floats.counter->calls() == std::map<std::string, std::uint64_t>{{"decoded", 1}, {"stream", 1}});
+    const auto* const digits = int8::digit_kernels();
+    const std::string few = digits == nullptr ? "stream" : digits->name;
+    CHECK(floats.counter->calls() == std::map<std::string, std::uint64_t>{{"decoded", 1}, {few, 1}});
+}
+
+TEST_CASE("few rows of a weight alone are as exact as float32, whatever magnitudes x has, finite or not") {
+    auto asked = request();
+    asked.weight_format = WeightFormat::quantized;
+    for (const std::int64_t bits : {8, 4}) {
+        asked.weight_bits = bits;
+        const auto stored = reference::quantized(at::randn({200, 512}), {bits, 64, true});
+        const auto linear = test::make<Linear>("int8", bits == 8 ? "weight_int8" : "weight_int4", asked);
+        const auto form = linear->prepare_quantized(stored);
+        const at::Tensor dense = reference::dequantized(stored).to(at::kDouble), bias = at::randn({200});
+        for (const double size : {1e-37, 1e-20, 1.0, 1e20}) {
+            for (const std::int64_t rows : {1, 2, 3, 5, 16}) {
+                INFO(bits << " bits, " << rows << " rows of " << size);
+                const at::Tensor x = at::randn({rows, 512}) * size;
+                const at::Tensor truth = at::linear(x.to(at::kDouble), dense);
+                CHECK(relative(linear->forward({x}, {{}, &form}, {}), truth) < 5e-7);
+            }
+        }
+        at::Tensor x = at::randn({5, 512});
+        x[0][3] = 1e4;  // beside which the others of its group keep 23 bits of it
+        CHECK(relative(linear->forward({x}, {{}, &form}, bias),
+                       at::linear(x.to(at::kDouble), dense, bias.to(at::kDouble))) < 5e-7);
+        x[1][7] = std::numeric_limits<float>::quiet_NaN();
+        x[3][0] = std::numeric_limits<float>::infinity();
+        const at::Tensor y = linear->forward({x}, {{}, &form}, bias);
+        CHECK(y[1].isnan().all().item<bool>());
+        CHECK_FALSE(y[3].isfinite().any().item<bool>());
+        const at::Tensor whole = at::linear(x.to(at::kDouble), dense, bias.to(at::kDouble));
+        for (const std::int64_t row : {0, 2, 4}) CHECK(relative(y[row], whole[row]) < 5e-7);
+    }
 }
 
 TEST_CASE("a stored weight with the scale of its input cuts off what does not fit, and nothing else") {

@@ -8,6 +8,9 @@
 //     fp16       the same in float16, with dynamic loss scaling (Micikevicius et al. 2018, arXiv:1710.03740)
 //     bf16_pure  parameters and everything else in bfloat16; the optimizer keeps float32 masters
 //     fp16_pure  likewise in float16, for phases without training
+//     bf16_products
+//                linear layers alone in bfloat16: PyTorch's float32 matrix products of "medium" precision
+//                (torch.set_float32_matmul_precision), but that a layer's result is a bfloat16, too
 //
 // The loss reads the logits as the last layer made them: every Loss computes in float32 inside, and float32
 // copies would tell it nothing more.
@@ -72,6 +75,18 @@ class AmpBf16 final : public AmpLow {
 public:
     explicit AmpBf16(const CreateInfo& info) : AmpLow(info, DType::bfloat16) {}
     static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
+};
+
+class AmpBf16Products final : public AmpLow {
+public:
+    explicit AmpBf16Products(const CreateInfo& info) : AmpLow(info, DType::bfloat16) {}
+    static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options) {
+        return AmpBf16::supports(request, host, options);
+    }
+    DType compute(OpClass op, const std::string& layer) const override {
+        const bool between = op == OpClass::attention || op == OpClass::activation;
+        return between ? DType::float32 : AmpLow::compute(op, layer);
+    }
 };
 
 class AmpFp16 final : public AmpLow {

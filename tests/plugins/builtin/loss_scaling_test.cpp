@@ -119,4 +119,9 @@ TEST_CASE("layers that are kept stay in float32, and what stands below them") {
     for (const char* low :
          {"encoder.01", "encoder.1", "encoder.1.attention.q", "decoder.10.feed_forward.up", "model"})
         CHECK(policy->compute(OpClass::linear, low) == DType::bfloat16);
+    const auto products = test::make<Precision>("amp", "bf16_products", request, "", options);
+    CHECK(products->compute(OpClass::linear, "encoder.0.attention.q") == DType::float32);
+    CHECK(products->compute(OpClass::linear, "encoder.1.attention.q") == DType::bfloat16);
+    for (const OpClass between : {OpClass::attention, OpClass::activation, OpClass::normalization})
+        CHECK(products->compute(between, "encoder.1") == DType::float32);
 }

@@ -86,7 +86,7 @@ TEST_CASE("precision policies say which parameters, range and device they need")
     CHECK(of("bf16") == "loss_scaling: expected false (its range needs no loss scale), got true");
     request.loss_scaling = false;
     request.device = Device::cuda;
-    for (const char* id : {"fp32", "tf32", "bf16", "fp16"})
+    for (const char* id : {"fp32", "tf32", "bf16", "bf16_products", "fp16"})
         CHECK(refusals(component(Kind::precision, "amp", id), request, h100()) == "");
 }
 

@@ -95,10 +95,12 @@ TEST_CASE("a policy is seen where it computes, not where it is configured") {
     struct Policy {
         std::string backend, linear, attention, normalization;
         Words more = {};
+        std::string loss = attention;
     };
     const TinyJob job;
     for (const Policy& policy :
          {Policy{"torch/fp32", "fp32", "fp32", "fp32"}, Policy{"amp/bf16", "bf16", "bf16", "fp32"},
+          Policy{"amp/bf16_products", "bf16", "fp32", "fp32", {}, "bf16"},
           // gemm multiplies float16 numbers in float32.
           Policy{"amp/fp16",
                  "fp32",
@@ -121,7 +123,7 @@ TEST_CASE("a policy is seen where it computes, not where it is configured") {
         CHECK(tensor(attention, "out")["dtypes"] == json{policy.attention});
         const auto& norm = operation(report, "encoder.1.attention.norm", "normalization", "forward");
         CHECK(tensor(norm, "x")["dtypes"] == json{policy.normalization});
-        CHECK(tensor(operation(report, "loss", "loss", "forward"), "x")["dtypes"] == json{policy.attention});
+        CHECK(tensor(operation(report, "loss", "loss", "forward"), "x")["dtypes"] == json{policy.loss});
         const double scale = report["loss_scales"][0];
         CHECK(scale == (policy.backend == "amp/fp16" ? 65536.0 : 1.0));
     }

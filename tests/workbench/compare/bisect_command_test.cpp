@@ -55,6 +55,8 @@ TEST_CASE("components that compute the same are found to, and each slot that dif
         CHECK(change["finding"] == "the first step is the same within rounding");
         CHECK(change["first_loss_apart"].get<double>() < 1e-4);
     }
+    CHECK(json["steps"] == 3);
+    CHECK(json["losses"].size() == 3);
     const auto same = run({"plugins", "bisect", first, first});
     CHECK(same.code == 0);
     CHECK_THAT(same.out, contains("the two plans are the same"));
@@ -80,7 +82,8 @@ TEST_CASE(
     const auto text = run({"plugins", "bisect", first, second, "--steps", "3"});
     CHECK(text.code == 5);
     CHECK_THAT(text.out, contains("WRONG: at the first step its outputs are "));
-    CHECK_THAT(text.out, contains("Losses part most with attention"));
+    CHECK_THAT(text.out, contains("second.toml, 3 steps; its loss goes from "));
+    CHECK_THAT(text.out, contains("Losses part most with attention: by ") && contains(" after 3 steps."));
 }
 
 TEST_CASE("plans that cannot be compared are refused") {

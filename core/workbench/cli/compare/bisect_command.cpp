@@ -2,6 +2,7 @@
 // plan is run as it stands, with each slot of the second alone, and with all of them: from the same
 // weights on the same samples, so that what their first step and their losses differ by comes of what
 // was changed.
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
@@ -130,12 +131,17 @@ private:
         const ArmMessages messages(checked_,
                                    {options_.first, folder_.path(), compare::Operation::step, 0, "", 0, 0});
         const auto stop = [this] { return static_cast<bool>(stop_); };
-        auto settings = one_turn_each(messages, options_.steps, options_.timeout, stop);
+        // What warms up are steps like others, two at least; a turn that other programs disturb is repeated.
+        const auto behind = std::max<std::int64_t>(1, options_.steps - 2);
+        auto settings = one_turn_each(messages, behind, options_.timeout, stop);
         settings.reference_arm = checked_.reference_arm;
         settings.progress = [](const compare::ExperimentProgress& at) {
             show_progress(at.text, at.share, at.seconds_left);
         };
-        return compare::run_experiment(start_arms(checked_.arms, guard_, stop), settings);
+        auto found = compare::run_experiment(start_arms(checked_.arms, guard_, stop), settings);
+        for (auto& arm : found.arms)
+            arm.losses.resize(std::min(arm.losses.size(), static_cast<std::size_t>(options_.steps)));
+        return found;
     }
 
     std::vector<Change> changes_found() const {

@@ -104,8 +104,8 @@ std::vector<OpenChoice> open_choices(const config::Config& config, runtime::Regi
         }
         return resolver::by_priority(use, conformant);
     };
-    (void)model::make_plan(config, registry, host, options);
-    return open;
+    // What nobody serves, as a misspelt name, is told by who plans, and before anything is timed.
+    return model::make_plan(config, registry, host, options).ok() ? open : std::vector<OpenChoice>{};
 }
 
 MeasurementCache measurement_cache(const config::Config& config, const HostInfo& host) {

@@ -36,8 +36,8 @@ struct OpenChoice {
     std::vector<resolver::Candidate> candidates;  // conformant, two or more
 };
 
-// All of a configuration's, in the order of its plan; those that are not measured at all are left out.
-// `registry` must outlive the candidates.
+// All of a configuration's, in the order of its plan; those that are not measured at all are left out. None
+// where something of the plan is wrong. `registry` must outlive the candidates.
 std::vector<OpenChoice> open_choices(const config::Config& config, runtime::Registry& registry,
                                      const HostInfo& host);
 

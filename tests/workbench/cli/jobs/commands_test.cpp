@@ -370,6 +370,11 @@ TEST_CASE(
     wrong_data.emplace_back("data.eval_fraction=1e-12");
     const auto wrong = run(job.train("wrong", wrong_data), options);
     CHECK_THAT(wrong.err, contains("no text was held out") && !contains("auto"));
+    auto misspelt = sets;
+    misspelt.emplace_back("attention.backend=tourch");
+    const auto unknown = run(job.train("misspelt", misspelt), options);
+    CHECK(unknown.code == 2);
+    CHECK_THAT(unknown.err, contains("there is no attention called \"tourch\"") && !contains("auto: timed"));
     CHECK_FALSE(fs::exists(cache + "/measured"));
     const auto first = run(job.train("first", sets), options);
     INFO(first.err);

@@ -5,6 +5,9 @@
 
 namespace switchyard::trust {
 
+// Whether one of them is called so.
+bool is_own_name(const std::string& name);
+
 // Whether this library lies beside the program, in the folder of its own plugins, and is called as one of
 // them: who can exchange it can exchange the program.
 bool is_own_plugin(const std::string& library, const std::string& name);

@@ -118,6 +118,10 @@ TEST_CASE("nothing is written over, and what a name may be is said") {
             {"NAME math: math.h would hide the system's header of that name; expected another name, as "});
     refused({"fast_cuda", "--kind", "loss"},
             {"NAME fast_cuda: libfast_cuda.so would count as the part for CUDA of another plugin"});
+    refused({"torch", "--kind", "loss"},
+            {"NAME torch: a plugin that comes with this program is called so, and it would take that one's "
+             "place; expected another name, as my_torch"});
+    CHECK_FALSE(fs::exists(home.file("torch")));
     refused({"x", "--kind", "norm"}, {"--kind", "normalization"});
     refused({"x"}, {"--kind is required"});
     std::ofstream(home.file("x")) << "mine";
@@ -166,6 +170,23 @@ TEST_CASE("a plugin that is installed is found, and is not any more once it is r
     CHECK(files_below(home.plugins()).empty());
     check_refused(run({"plugins", "remove", "test_good"}, home.options), {"none is installed there"});
     check_refused(run({"plugins", "remove", "torch"}, home.options), {"is called \"torch\""});
+}
+
+TEST_CASE("a plugin that is called as one that comes with the program is not installed over it, and told") {
+    const Home home;
+    const fs::path naive = build_dir() / "lib/switchyard/plugins/libnaive.so";
+    check_refused(run({"plugins", "install", naive.string()}, home.options),
+                  {"nothing was installed",
+                   "libnaive.so: is called \"naive\", as a plugin that comes with this program",
+                   "expected another name in its plugin.toml, or its folder in plugins.paths"});
+    CHECK_FALSE(fs::exists(home.plugins() / "libnaive.so"));
+    // Put there by hand, or by who names its folder: it counts, and the other one is listed with the reason.
+    fs::create_directories(home.plugins());
+    fs::copy_file(naive, home.plugins() / "libnaive.so");
+    const auto list = run({"plugins", "list"}, home.options);
+    CHECK(list.code == 0);
+    CHECK_THAT(list.out,
+               contains("refused: duplicate") && contains("a plugin called 'naive' was found before"));
 }
 
 TEST_CASE("a folder is installed as a whole, or not at all where one of its plugins cannot be used") {

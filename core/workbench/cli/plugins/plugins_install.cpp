@@ -13,6 +13,7 @@
 #include "core/kernel/loader/discovery.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/trust/conformance_record.h"
+#include "core/kernel/trust/own_plugin.h"
 #include "core/kernel/trust/plugin_content.h"
 #include "core/kernel/trust/plugin_signature.h"
 #include "core/workbench/cli/commands.h"
@@ -113,7 +114,15 @@ int install(const std::string& place) {
     if (records.empty())
         throw Failure(base::quoted(place) + ": error: has no plugins; expected libraries that end in .so");
     std::string problems;
-    for (const auto& record : records) problems += record.usable() ? "" : loader::explain(record) + "\n";
+    for (const auto& record : records) {
+        if (!record.usable())
+            problems += loader::explain(record) + "\n";
+        else if (trust::is_own_name(record.manifest->name))
+            problems += base::printable(record.path) + ": is called \"" + record.manifest->name +
+                        "\", as a plugin that comes with this program, whose place it would take; expected "
+                        "another name in its plugin.toml, or its folder in plugins.paths or "
+                        "SWITCHYARD_PLUGIN_PATH, where it takes that place without being installed\n";
+    }
     if (!problems.empty()) {
         problems.pop_back();
         throw Failure("nothing was installed\n" + problems);

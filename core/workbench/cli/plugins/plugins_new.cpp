@@ -17,6 +17,7 @@
 #include "core/kernel/base/printable.h"
 #include "core/kernel/base/shell_text.h"
 #include "core/kernel/machine/program_paths.h"
+#include "core/kernel/trust/own_plugin.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/output.h"
 
@@ -69,6 +70,9 @@ void check_name(const std::string& text) {
     const auto is_in = [&](const auto& names) { return std::ranges::find(names, text) != names.end(); };
     if (is_in(reserved_targets)) refuse("CMake has a target of that name" + another);
     if (is_in(system_headers)) refuse(text + ".h would hide the system's header of that name" + another);
+    if (trust::is_own_name(text))
+        refuse("a plugin that comes with this program is called so, and it would take that one's place" +
+               another);
     if (text == "m") refuse("the system has a library of that name" + another);
     if (text.ends_with("_cuda"))
         refuse(

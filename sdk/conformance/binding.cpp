@@ -28,6 +28,7 @@ Verdict ask(const ComponentUnderTest& component, const Request& request) {
                                        component.variant.c_str(),
                                        &verdict};
     try {
+        const CallNote note(component.on_call, "supports");
         component.entry->supports(&arguments);
     } catch (...) {
         verdict.reject(Code::Internal, "supports", "an answer", current_exception_text());
@@ -36,18 +37,20 @@ Verdict ask(const ComponentUnderTest& component, const Request& request) {
 }
 
 Binding::Binding(const ComponentUnderTest& component, std::shared_ptr<const Request> request)
-    : entry_(component.entry), request_(std::move(request)) {
+    : entry_(component.entry), on_call_(component.on_call), request_(std::move(request)) {
     info_.request = request_.get();
     info_.variant = component.variant;
     info_.options = component.options;
     info_.host = component.host;
     info_.services = &services;
     info_.token = &executed_;
-    made_ = entry_->create(&info_);
+    made_ = called("create", [&] { return entry_->create(&info_); });
     if (made_ == nullptr) throw std::runtime_error("create returned nothing");
 }
 
-Binding::~Binding() { entry_->destroy(made_); }
+Binding::~Binding() {
+    called("destroy", [&] { entry_->destroy(made_); });
+}
 
 std::vector<std::string> Binding::take_executed() {
     const std::lock_guard lock(executed_mutex);

@@ -132,16 +132,18 @@ private:
         }
         const at::NoGradGuard no_grad;
         Saved saved;
-        operation_.forward(binding_.interface(), other,
-                           facts_.gradient == GradientMode::kernel ? &saved : nullptr);
+        binding_.called("forward", [&] {
+            return operation_.forward(binding_.interface(), other,
+                                      facts_.gradient == GradientMode::kernel ? &saved : nullptr);
+        });
     }
 
     // Calls the component, and tells what it changed for the whole process.
     template <class Call>
-    Tensors watched(const Call& call) {
+    Tensors watched(const char* name, const Call& call) {
         const bool generator = facts_.random != RandomSource::library;
         const auto before = ProcessState::now(generator);
-        Tensors made = call();
+        Tensors made = binding_.called(name, call);
         const auto changes = before.changes(ProcessState::now(generator));
         if (!changes.empty()) before.restore();
         for (const auto& change : changes) add("changed_state", change);
@@ -157,13 +159,14 @@ private:
         Saved saved;
         const Tensors inputs = own_inputs();
         binding_.take_executed();  // what calls in between have left
-        found.outputs = watched(
-            [&] { return operation_.forward(binding_.interface(), inputs, kernel ? &saved : nullptr); });
+        found.outputs = watched("forward", [&] {
+            return operation_.forward(binding_.interface(), inputs, kernel ? &saved : nullptr);
+        });
         check_executed();
         if (!kernel) return found;
         check_saved(saved, inputs, found);
         if (interleave) disturb();
-        found.gradients = watched([&] {
+        found.gradients = watched("backward", [&] {
             return operation_.backward(binding_.interface(), handed_back(saved), operation_.grad_outputs,
                                        operation_.needs);
         });
@@ -179,10 +182,12 @@ private:
         }
         Outcome found;
         binding_.take_executed();
-        found.outputs = watched([&] { return operation_.forward(binding_.interface(), leaves, nullptr); });
+        found.outputs =
+            watched("forward", [&] { return operation_.forward(binding_.interface(), leaves, nullptr); });
         check_executed();
         if (interleave) disturb();
-        found.gradients = differentiate(found.outputs, operation_.grad_outputs, wanted);
+        found.gradients = binding_.called(
+            "backward", [&] { return differentiate(found.outputs, operation_.grad_outputs, wanted); });
         return found;
     }
 

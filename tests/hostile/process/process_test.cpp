@@ -82,7 +82,7 @@ TEST_CASE("what a component changes for the whole process is told, once for each
 
 TEST_CASE("a component that ends its process is told with the case, and the cases behind it run") {
     for (const auto& [component, code, told] : std::initializer_list<Wrong>{
-             {"exits", "ended_process", "ended with exit code 0"},
+             {"exits", "ended_process", "ended with exit code 1"},
              {"crashes", "ended_process", "killed by signal 11"},
              {"aborts", "ended_process", "killed by signal 6"},
              {"kills", "ended_process", "killed by signal 9"},
@@ -96,6 +96,21 @@ TEST_CASE("a component that ends its process is told with the case, and the case
         CHECK_THAT(faults.at(0).at("case").get<std::string>(), contains("activation/relu/padded/width"));
         CHECK(faults.at(0).at("case") != faults.at(1).at("case"));
         CHECK(report.at("cases") > report.at("failed"));
+    }
+}
+
+TEST_CASE("a component that crashes in a call, or ends its process there, is told with the call") {
+    for (const auto& [component, code, told] : std::initializer_list<Wrong>{
+             {"exits", "ended_process", "ended by exit() in plugin"},
+             {"crashes", "ended_process", "crashed with SIGSEGV (invalid memory access) in plugin"},
+             {"aborts", "ended_process", "crashed with SIGABRT (abort) in plugin"},
+         }) {
+        const auto& report = report_of(component);
+        INFO(report.dump(1));
+        CHECK(report.at("faults").at(0).at("code") == code);
+        CHECK_THAT(report.at("faults").at(0).at("detail").get<std::string>(),
+                   contains(std::string(told) + " 'hostile_process', component '" + component +
+                            "', activation.forward"));
     }
 }
 

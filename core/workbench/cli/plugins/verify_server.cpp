@@ -3,8 +3,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <ext/stdio_filebuf.h>
 #include <iostream>
+#include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -13,6 +16,7 @@
 #include "core/kernel/base/limits.h"
 #include "core/kernel/base/next_line.h"
 #include "core/kernel/machine/host_info.h"
+#include "core/kernel/runtime/guard.h"
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/cli/answer_pipe.h"
 #include "core/workbench/cli/command.h"
@@ -26,6 +30,32 @@ namespace switchyard::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// Has a crash tell the component, and in the midst of what it was (crash_handler.h): conformance calls it
+// without the core.
+class CallInProgress {
+public:
+    CallInProgress(std::string plugin, std::string component, std::string kind)
+        : plugin_(std::move(plugin)),
+          component_(std::move(component)),
+          kind_(std::move(kind)),
+          scope_({plugin_.c_str(), component_.c_str(), text_.data()}) {
+        tell("");
+    }
+    CallInProgress(const CallInProgress&) = delete;
+    CallInProgress& operator=(const CallInProgress&) = delete;
+
+    // "forward"; empty: between two calls.
+    void tell(const std::string& call) {
+        const auto text = call.empty() ? "a case of " + kind_ : kind_ + "." + call;
+        text_[text.copy(text_.data(), text_.size() - 1)] = '\0';
+    }
+
+private:
+    std::string plugin_, component_, kind_;
+    std::array<char, 64> text_{};
+    runtime::CallScope scope_;
+};
 
 class VerifyServer {
 public:
@@ -79,11 +109,9 @@ private:
                 if (component.plugin + "/" + component.manifest->id != part.component ||
                     name(component.manifest->kind) != part.kind)
                     continue;
-                const auto report =
-                    conformance::verify({component.plugin, component.entry, component.manifest, &host,
-                                         given.of(*component.manifest), ""},
-                                        options);
-                return answers_.say({{"type", "done"}, {"report", news(report)}});
+                return answer({component.plugin, component.entry, component.manifest, &host,
+                               given.of(*component.manifest), ""},
+                              options);
             }
             if (record.failure() != nullptr) throw Failure(loader::explain(record));
         }
@@ -100,9 +128,15 @@ private:
         if (!component) throw Failure(part.kind + " " + part.component + " is gone");
         options.requests = planned.requests;
         options.asked = part.request.drawn;
-        const auto report = conformance::verify(
+        answer(
             {planned.plugin, component->entry, component->manifest, &host, planned.options, planned.variant},
             options);
+    }
+
+    void answer(conformance::ComponentUnderTest component, const conformance::VerifyOptions& options) {
+        CallInProgress call(component.plugin, component.entry->id, component.entry->kind);
+        component.on_call = [&call](const char* name) { call.tell(name); };
+        const auto report = conformance::verify(component, options);
         answers_.say({{"type", "done"}, {"report", news(report)}});
     }
 

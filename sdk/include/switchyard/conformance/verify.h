@@ -45,6 +45,10 @@ struct ComponentUnderTest {
     const HostInfo* host = nullptr;               // lives longer than the call
     Options options;                              // defaults filled in
     std::string variant;                          // asked for, or empty
+    // Told in the midst of which call of the component the run is, "supports", "create", "forward",
+    // "backward" or "destroy", and "" behind it: a crash there is the component's. Calls of optimizers,
+    // policies and data loaders are not told one by one.
+    std::function<void(const char* call)> on_call = {};
 };
 
 struct VerifyOptions {

@@ -27,18 +27,27 @@ class Turn {
 public:
     Turn(const VerifyOptions& options, const Report& report) : options_(options), report_(report) {}
 
+    // So many more cases are there, besides those that were told before.
+    void expect(std::int64_t cases) { all_ += cases; }
+    template <class Case>
+    void expect(const std::vector<Case>& cases) {
+        expect(std::ranges::count_if(cases, [&](const Case& one) { return wanted(one.name); }));
+    }
+
+    bool wanted(const std::string& name) const { return name.find(options_.filter) != std::string::npos; }
+
     // False: it is passed over.
     bool of(const std::string& name) {
         const auto number = next_++;
         if (number < options_.first) return false;
-        if (options_.before_case) options_.before_case(number, name, report_);
+        if (options_.before_case) options_.before_case(number, name, all_ - next_, report_);
         return true;
     }
 
 private:
     const VerifyOptions& options_;
     const Report& report_;
-    std::int64_t next_ = 0;
+    std::int64_t next_ = 0, all_ = 0;
 };
 
 // A kernel that reads or writes where it may not fails when it is waited for, and everything after it, too.
@@ -82,7 +91,7 @@ void run_cases(const std::vector<Case>& cases, const ComponentUnderTest& compone
                const VerifyOptions& options, Turn& turn, Report& report) {
     for (const Case& one : cases) {
         if (enough(options, report)) return;
-        if (one.name.find(options.filter) == std::string::npos || !turn.of(one.name)) continue;
+        if (!turn.wanted(one.name) || !turn.of(one.name)) continue;
         const Verdict verdict = ask(component, *one.request);
         if (options.only_ask) note_support(one.name, verdict, report);
         if (!verdict.ok()) {
@@ -112,6 +121,11 @@ void check_own_formulas(Traits kind, const std::vector<Case>& cases, const Compo
     }
 }
 
+// Whether memory is looked at.
+bool repeats(const VerifyOptions& options) {
+    return options.checks.robustness && options.device == Device::cpu;
+}
+
 // The first case that is served and right, again and again: it must not keep memory each time.
 template <class Case>
 void run_repeated(const std::vector<Case>& cases, const ComponentUnderTest& component, const Facts& facts,
@@ -122,8 +136,8 @@ void run_repeated(const std::vector<Case>& cases, const ComponentUnderTest& comp
                ask(component, *one.request).ok() &&
                std::ranges::count(report.faults, one.name, &Fault::where) == 0;
     });
-    const bool asked = options.checks.robustness && options.device == Device::cpu;
-    if (found == cases.end() || !asked || enough(options, report)) return;
+    if (!repeats(options)) return;
+    if (found == cases.end() || enough(options, report)) return turn.expect(-1);
     const auto name = found->name + repeated;
     if (!turn.of(name)) return;
     if (options.on_case) options.on_case(name);
@@ -183,6 +197,8 @@ public:
             }
         }
         Turn turn(options_, report_);
+        turn.expect(cases);
+        if (!options_.only_ask) turn.expect(options_.drawn + (repeats(options_) ? 1 : 0));
         run_cases(cases, component_, facts_, options_, turn, report_);
         if (options_.only_ask) return;
         if constexpr (requires(typename Traits::Request request) { request.custom; })
@@ -204,11 +220,13 @@ private:
     template <class Traits>
     void run_asked(Traits kind) {
         Turn turn(options_, report_);
+        std::vector<decltype(asked_cases(kind, kind.request(*options_.requests[0]), 0))> all;
         for (std::size_t at = 0; at < options_.requests.size(); ++at) {
             const auto& asked = kind.request(*options_.requests[at]);
-            const auto cases = asked_cases(kind, asked, static_cast<std::int64_t>(at));
-            run_cases(cases, component_, facts_, options_, turn, report_);
+            all.push_back(asked_cases(kind, asked, static_cast<std::int64_t>(at)));
+            turn.expect(all.back());
         }
+        for (const auto& cases : all) run_cases(cases, component_, facts_, options_, turn, report_);
     }
 
     template <class Traits>

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include <switchyard_test.h>
 
@@ -112,6 +114,40 @@ TEST_CASE("a component that crashes in a call, or ends its process there, is tol
                    contains(std::string(told) + " 'hostile_process', component '" + component +
                             "', activation.forward"));
     }
+}
+
+TEST_CASE("where too many cases end the process, those behind them do not run, and how many is told") {
+    const auto library = (build_dir() / "tests/hostile/libhostile_process.so").string();
+    const std::vector<std::string> arguments{
+        "plugins",          "verify",  library, "--component", "activation/crashes", "--filter",
+        "activation/relu/", "--drawn", "0"};
+    const auto with = [&](const std::vector<std::string>& more) {
+        auto all = arguments;
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    const auto listed = run_json(with({"--mode", "support"})).at("components").at(0);
+    CHECK(listed.at("not_run") == 0);
+    const auto json = run_json(arguments, 5);
+    CHECK(schema_faults("plugins_verify.json", json) == no_faults);
+    const auto& report = json.at("components").at(0);
+    CHECK(report.at("failed") == 20);
+    CHECK(report.at("faults").size() == 20);
+    const auto not_run = report.at("not_run").get<int>();
+    // One case more: that in which memory is looked at.
+    CHECK(report.at("cases").get<int>() + not_run == listed.at("cases").get<int>() + 1);
+    const auto xml = (temporary_dir("not_run") / "verify.xml").string();
+    const auto text = run(with({"--show", "1", "--junit", xml}));
+    INFO(text.out << text.err);
+    CHECK(text.code == 5);
+    const auto many = "up to " + std::to_string(not_run) + " cases";
+    CHECK_THAT(
+        text.out,
+        contains("20 cases ended the process or hung, so what came behind them did not run: " + many) &&
+            contains("faults were found; " + many + " did not run"));
+    std::ostringstream written;
+    written << std::ifstream(xml).rdbuf();
+    CHECK_THAT(written.str(), contains("name=\"all further cases\"") && contains(many));
 }
 
 TEST_CASE("a component that has the process end in a way of its own is told at the end") {

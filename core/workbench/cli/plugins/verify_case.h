@@ -3,8 +3,8 @@
 // Components run in a process of their own, one after the other: one that crashes, hangs, ends the process or
 // breaks what others share in it is a fault of the case that it ran, and the next case begins in a new
 // process. Line by line, as JSON: the asker sends {"type": "verify", ...}, the answer to it and to each
-// {"type": "go"} is {"type": "case", "number", "name", "report"} before each case and {"type": "done",
-// "report"} at the end. Reports hold what was found since the one before.
+// {"type": "go"} is {"type": "case", "number", "name", "behind", "report"} before each case and
+// {"type": "done", "report"} at the end. Reports hold what was found since the one before.
 #pragma once
 
 #include <array>

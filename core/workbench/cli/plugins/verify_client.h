@@ -2,6 +2,7 @@
 // one behind each case that ended or hung it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,10 +12,15 @@
 
 namespace switchyard::cli {
 
+// After so many cases that ended the process or hung nothing new is learned: the others are not run.
+inline constexpr std::size_t most_ends = 20;
+
 struct Verified {
     conformance::Report report;
     std::vector<std::string> ran;  // the names of its cases; of drawn ones "drawn/7"
-    std::string refused;           // why no case could be run
+    // Cases behind the last one that were not run, at most, since too many before them ended the process.
+    std::int64_t not_run = 0;
+    std::string refused;  // why no case could be run
     bool stopped = false;
 };
 
@@ -27,7 +33,8 @@ public:
     Verified run(VerifyPart part);
 
 private:
-    // Cases of one process. False: it is to go on behind `part.first`.
+    // Cases of one process. False: it is to go on from `part.first`, with so many cases as `verified.not_run`
+    // says.
     bool run_process(VerifyPart& part, Verified& verified);
 
     compare::ArmGuard guard_;

@@ -76,13 +76,19 @@ public:
 
 private:
     struct Result {
-        const char *status, *text;
+        const char* status;
+        std::string text;
         int code;
     };
 
     bool only(VerifyMode mode) const { return request_.modes == std::vector{std::string(name(mode))}; }
 
     Result verdict() const {
+        if (faults_ && not_run_ > 0)
+            return {"faults",
+                    "faults were found; up to " + counted(static_cast<std::size_t>(not_run_), "case") +
+                        " did not run",
+                    Exit::numerics};
         if (faults_) return {"faults", "faults were found", Exit::numerics};
         if (!refused_.empty()) return {"refused", "not everything could be verified", Exit::run_failed};
         if (only(VerifyMode::speed)) {
@@ -230,6 +236,7 @@ private:
         // That nothing was wrong so far is no result; what was, is.
         if (verified.stopped && verified.report.faults.empty()) return false;
         faults_ = faults_ || !verified.report.faults.empty();
+        not_run_ += verified.not_run;
         components_.push_back(to_json(request_, found));
         add_junit_cases(request_, found, junit_);
         if (prints()) print(request_, found, command_.shown);
@@ -261,6 +268,7 @@ private:
     std::vector<report::JUnitCase> junit_;
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     bool faults_ = false;
+    std::int64_t not_run_ = 0;              // cases, at most
     bool timed_ = false, untimed_ = false;  // some components, with --mode speed
 };
 

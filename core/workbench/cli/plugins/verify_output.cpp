@@ -44,6 +44,13 @@ void print_counts(const VerifyRequest& request, const conformance::Report& repor
     std::cout << '\n';
 }
 
+// Of cases that came behind too many that ended the process.
+std::string why_not_run(std::int64_t cases) {
+    return std::to_string(most_ends) +
+           " cases ended the process or hung, so what came behind them did not run: up to " +
+           counted(static_cast<std::size_t>(cases), "case");
+}
+
 std::string details_of(const std::vector<const conformance::Fault*>& faults) {
     std::string text;
     for (const auto* fault : faults) text += (text.empty() ? "" : "; ") + fault->code + ": " + fault->detail;
@@ -89,6 +96,7 @@ Json to_json(const VerifyRequest& request, const VerifiedComponent& component) {
               {"drawn", report.drawn},
               {"failed", report.failed},
               {"skipped", report.skipped},
+              {"not_run", component.verified.not_run},
               {"skip_reasons", report.skip_reasons},
               {"worst_ratio", base::number_or_null(report.worst_ratio)},
               {"worst_case", report.worst_case},
@@ -106,6 +114,8 @@ void print(const VerifyRequest& request, const VerifiedComponent& component, std
         print_counts(request, report);
     else
         print_support(report, shown);
+    if (const auto left = component.verified.not_run; left > 0)
+        std::cout << "    " << paint(Color::red, why_not_run(left)) << '\n';
     for (const auto& use : component.uses) std::cout << "    " << paint(Color::dim, use) << '\n';
     bool first = true;  // a listed case is found by its name: how is told once
     std::int64_t left = shown;
@@ -150,6 +160,8 @@ void add_junit_cases(const VerifyRequest& request, const VerifiedComponent& comp
     for (const auto& one : report.support)
         cases.push_back({group, one.where, one.refused.empty() ? Outcome::passed : Outcome::skipped, "",
                          joined(one.refused, "; ")});
+    if (const auto left = component.verified.not_run; left > 0)
+        cases.push_back({group, "all further cases", Outcome::error, "not_run", why_not_run(left)});
     if (report.skipped > 0 && report.support.empty())
         cases.push_back({group, "what it does not serve", Outcome::skipped, "",
                          counted(static_cast<std::size_t>(report.skipped), "listed case")});

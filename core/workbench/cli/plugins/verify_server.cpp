@@ -94,9 +94,13 @@ private:
         auto options = conformance_options(part.request);
         load_device(host, options.device);
         options.first = part.first;
-        options.before_case = [this](std::int64_t number, const std::string& name,
+        options.before_case = [this](std::int64_t number, const std::string& name, std::int64_t behind,
                                      const conformance::Report& report) {
-            answers_.say({{"type", "case"}, {"number", number}, {"name", name}, {"report", news(report)}});
+            answers_.say({{"type", "case"},
+                          {"number", number},
+                          {"name", name},
+                          {"behind", behind},
+                          {"report", news(report)}});
             next();
         };
         if (!part.request.job.config.empty()) return verify_planned(part, options, host);

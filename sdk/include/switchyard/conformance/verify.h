@@ -76,7 +76,10 @@ struct VerifyOptions {
 
     // A run may end in the midst of a case, with the process: what is told before each one, its number and
     // name and what was found so far, is enough to go on behind it. Drawn cases are called "drawn/N" here.
-    std::function<void(std::int64_t number, const std::string& name, const Report& so_far)> before_case;
+    // `behind`: so many come behind it at most, for some may be refused or not be wanted once they are drawn.
+    std::function<void(std::int64_t number, const std::string& name, std::int64_t behind,
+                       const Report& so_far)>
+        before_case;
     std::int64_t first = 0;  // cases before this number are passed over, and not in the report
 };
 

@@ -97,6 +97,11 @@ TEST_CASE("the mode of speed is bench of the component beside LibTorch's own cal
     }
 }
 
+TEST_CASE("the deadline of a component that is timed says what it does to the time that it is timed for") {
+    const auto help = run({"plugins", "verify", "--help"});
+    CHECK_THAT(help.out, contains("of which a tenth"));
+}
+
 TEST_CASE("what is not timed by itself is told, and where nothing is timed nothing is known") {
     const auto text = run({"plugins", "verify", "torch", "--component", "precision", "--mode", "speed"});
     INFO(text.out << text.err);

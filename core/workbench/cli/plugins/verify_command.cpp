@@ -367,7 +367,8 @@ Action setup_plugins_verify(CLI::App& command) {
         ->check(whole_number(0))
         ->type_name("N");
     add_number(command, "--timeout", options->timeout,
-               "longest time for one case, or with --mode speed for one component; a longer one hangs",
+               "longest time for one case, or with --mode speed for one component, of which a tenth, 20 s at "
+               "most, is what it is timed for; a longer one hangs",
                "SECONDS", number(1e-3, 1e6))
         ->capture_default_str();
     command.add_option("--show", options->shown, "most faults of a component that are shown (10)")

@@ -149,6 +149,7 @@ private:
         for (std::size_t i = 0; i < parts.size() && !stop_; ++i) {
             const auto& part = parts[i];
             VerifiedComponent found{{}, part.kind, part.id, part.plugin, part.options, "", part.uses};
+            record_->begin(part);
             found.verified = client_.run({request_, part.name(), std::string(name(part.kind)), 0, i});
             if (take(found, part.plugin)) tell(record_->note(part, found.verified.report));
         }

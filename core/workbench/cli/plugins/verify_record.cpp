@@ -67,7 +67,9 @@ void VerifyRecord::begin(const loader::PluginRecord& plugin) {
 }
 
 void VerifyRecord::begin(const std::string& library, const std::string& name, const std::string& version) {
-    found_ = {name, version, trust::content_of(library), trust::host_version(), {}};
+    auto known = contents_.find(library);
+    if (known == contents_.end()) known = contents_.emplace(library, trust::content_of(library)).first;
+    found_ = {name, version, known->second, trust::host_version(), {}};
 }
 
 void VerifyRecord::add(const ComponentManifest& component, const conformance::Report& report) {
@@ -77,8 +79,9 @@ void VerifyRecord::add(const ComponentManifest& component, const conformance::Re
     add(std::move(outcome), report);
 }
 
+void VerifyRecord::begin(const PlannedPart& part) { begin(part.library_path, part.plugin, part.version); }
+
 std::string VerifyRecord::note(const PlannedPart& part, const conformance::Report& report) {
-    begin(part.library_path, part.plugin, part.version);
     for (const auto& words : part.words) {
         trust::ComponentOutcome outcome;
         outcome.kind = part.kind;

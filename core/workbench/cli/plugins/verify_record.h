@@ -8,12 +8,14 @@
 // --report keeps what it has of the same content and versions and neither this run nor the cache knows.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include <switchyard/conformance/report.h>
 #include "core/kernel/loader/plugin_record.h"
 #include "core/kernel/trust/conformance_record.h"
+#include "core/kernel/trust/plugin_content.h"
 #include "core/workbench/cli/plugins/verify_case.h"
 #include "core/workbench/cli/plugins/verify_job.h"
 
@@ -32,7 +34,8 @@ public:
     // but a file of it would not be whole. What is to be told besides; empty: nothing.
     std::string end(const loader::PluginRecord& plugin, bool stopped);
 
-    // Of a configuration: all of a part that ran, from its beginning to its end. Returns what `end` does.
+    // Of a configuration: before a part runs, and when all of it ran. The latter returns what `end` does.
+    void begin(const PlannedPart& part);
     std::string note(const PlannedPart& part, const conformance::Report& report);
 
 private:
@@ -45,6 +48,8 @@ private:
     const VerifyRequest& request_;
     std::string report_;
     trust::ConformanceRecord found_;  // by this run alone
+    // By library, as it was when the run first came to it: several parts of a plan may be of one.
+    std::map<std::string, trust::PluginContent> contents_;
 };
 
 }  // namespace switchyard::cli

@@ -29,8 +29,8 @@ struct ToTime {
 };
 
 // Times a component at the sizes that bench has by itself. Its table goes to the standard output where
-// `prints`. `stop` is looked at while it runs, for `timeout_ms` at most, a tenth of which is the time that its
-// tables are made in, roughly, but 20 s at most.
+// `prints`. `stop` is looked at while it runs, for `timeout_ms` at most; a tenth of that, and 20 s at most,
+// is what it is timed for, roughly.
 TimedComponent time_component(const VerifyRequest& request, const ToTime& component, bool prints,
                               const std::function<bool()>& stop, double timeout_ms);
 

@@ -56,7 +56,9 @@ public:
         }
         Choice choice;
         choice.index = near[by_priority(use, candidates).index];
-        choice.how = "auto: measured " + how(choice.index, noise) + ", " + measurement_.date;
+        choice.how = "auto: measured " + how(choice.index, noise) +
+                     (measurement_.sample.empty() ? "" : ", on " + measurement_.sample) + ", " +
+                     measurement_.date;
         for (std::size_t i = 0; i < times_.size(); ++i) choice.why_not.push_back(why_not(i, choice.index));
         choice.measured = measurement_;
         return choice;

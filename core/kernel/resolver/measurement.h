@@ -27,6 +27,8 @@ struct Measurement {
     std::string host;  // all that a time depends on beside the candidates
     std::string date;  // "2026-11-21"
     std::vector<MeasuredCandidate> candidates;
+    // What was timed, where it is not what the class says: "20 tensors of 2.1 million values". Empty: it is.
+    std::string sample = {};
 };
 
 }  // namespace switchyard::resolver

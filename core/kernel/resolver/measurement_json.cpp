@@ -44,6 +44,7 @@ nlohmann::ordered_json to_json(const Measurement& measurement) {
     return {{"class", measurement.shape_class},
             {"host", measurement.host},
             {"date", measurement.date},
+            {"sample", measurement.sample},
             {"candidates", candidates}};
 }
 
@@ -67,6 +68,7 @@ ReadMeasurement read_measurement(const std::string& text) {
         read.measurement.shape_class = base::needed_text(json, "class");
         read.measurement.host = base::needed_text(json, "host");
         read.measurement.date = base::needed_text(json, "date");
+        if (json.contains("sample")) read.measurement.sample = base::needed_text(json, "sample");
         for (const auto& entry : base::needed_list(json, "candidates"))
             read.measurement.candidates.push_back(candidate_of(entry));
     } catch (const base::InputError& problem) {

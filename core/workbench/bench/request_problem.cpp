@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/kernel/base/number_text.h"
+
 namespace switchyard::bench {
 namespace {
 
@@ -15,10 +17,12 @@ Most most_of(Device device) {
     return device == Device::cpu ? Most() : Most{std::int64_t{1} << 35, std::int64_t{1} << 23};
 }
 
-// As many as fit, but what the request asks for at the least.
-std::int64_t cut(Range range, std::int64_t most) {
+// As many as fit, but what the request asks for at the least. `what` they are, where they are fewer.
+std::int64_t cut(Range range, std::int64_t most, const std::string& what, RequestProblem& problem) {
     const auto largest = std::max<std::int64_t>(range.max, 1);
-    return std::clamp(most, std::min(std::max<std::int64_t>(range.min, 1), largest), largest);
+    const auto left = std::clamp(most, std::min(std::max<std::int64_t>(range.min, 1), largest), largest);
+    if (left < largest) problem.sample = std::to_string(left) + " " + what;
+    return left;
 }
 
 std::int64_t fitting(std::int64_t budget, std::int64_t each) {
@@ -36,7 +40,8 @@ void fill(const AttentionRequest& request, RequestProblem& problem) {
     shape.kv_length = std::max<std::int64_t>(request.kv_length.max, 1);
     const std::int64_t products = request.needs_grad ? 7 : 2;
     const auto of_sequence = products * shape.heads * shape.q_length * shape.kv_length * shape.head_dim;
-    shape.batch = cut(request.batch, fitting(most_of(request.device).products, of_sequence));
+    shape.batch =
+        cut(request.batch, fitting(most_of(request.device).products, of_sequence), "sequences", problem);
 
     const bool packed = request.layout == Layout::packed;
     const bool drawn = packed ? !request.kv_length.single() && shape.q_length == shape.kv_length
@@ -65,7 +70,8 @@ void fill(const NormalizationRequest& request, RequestProblem& problem) {
     settings.residual = request.residual;
     settings.dropout = request.dropout;
     problem.shape.width = request.width.max;
-    problem.shape.rows = cut(request.rows, fitting(most_of(request.device).values, request.width.max));
+    problem.shape.rows =
+        cut(request.rows, fitting(most_of(request.device).values, request.width.max), "rows", problem);
 }
 
 void fill(const ActivationRequest& request, RequestProblem& problem) {
@@ -74,7 +80,8 @@ void fill(const ActivationRequest& request, RequestProblem& problem) {
     settings.bias = request.input_bias;
     settings.dropout = request.dropout;
     problem.shape.width = request.width.max;
-    problem.shape.rows = cut(request.rows, fitting(most_of(request.device).values, request.width.max));
+    problem.shape.rows =
+        cut(request.rows, fitting(most_of(request.device).values, request.width.max), "rows", problem);
 }
 
 void fill(const LossRequest& request, RequestProblem& problem) {
@@ -88,8 +95,9 @@ void fill(const LossRequest& request, RequestProblem& problem) {
     shape.width = request.projection ? request.width.max : 0;
     const auto products = 3 * shape.classes * std::max<std::int64_t>(shape.width, 1);
     const auto most = most_of(request.device);
-    shape.rows = cut(request.rows,
-                     std::min(fitting(most.products, products), fitting(2 * most.values, shape.classes)));
+    shape.rows =
+        cut(request.rows, std::min(fitting(most.products, products), fitting(2 * most.values, shape.classes)),
+            "rows", problem);
 }
 
 // More rows than of the others: what is done once a step, whatever the rows, would count for too much.
@@ -100,9 +108,10 @@ void fill(const LinearRequest& request, RequestProblem& problem) {
     problem.shape.out = request.out;
     const auto products = (request.needs_grad ? 3 : 1) * request.in * request.out;
     const auto most = most_of(request.device);
-    problem.shape.rows =
-        cut(request.rows, std::min(fitting(4 * most.products, products),
-                                   fitting(4 * most.values, std::max(request.in, request.out))));
+    problem.shape.rows = cut(request.rows,
+                             std::min(fitting(4 * most.products, products),
+                                      fitting(4 * most.values, std::max(request.in, request.out))),
+                             "rows", problem);
 }
 
 void fill(const OptimizerRequest& request, RequestProblem& problem) {
@@ -114,6 +123,9 @@ void fill(const OptimizerRequest& request, RequestProblem& problem) {
     const std::int64_t side = scale * (request.algorithm == OptimizerKind::muon ? 256 : 512);
     problem.shape.tensors.assign(8, {side, side});
     problem.shape.tensors.insert(problem.shape.tensors.end(), 12, {side});
+    problem.sample = base::counted(problem.shape.tensors.size(), "tensor") + " of " +
+                     base::digits(static_cast<double>(problem.shape.values()) / 1e6, 2) +
+                     " million values, whatever the model has";
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // request's ranges, small enough for a second or two in all.
 #pragma once
 
+#include <string>
+
 #include <switchyard/interfaces/kinds.h>
 #include "core/workbench/bench/bench_settings.h"
 #include "core/workbench/bench/bench_shape.h"
@@ -13,6 +15,7 @@ struct RequestProblem {
     BenchShape shape;
     DType dtype = DType::float32;
     Pass pass = Pass::forward;
+    std::string sample;  // what is timed, where the request says more or nothing; empty: what it says
 };
 
 // Lengths, widths and heads are the largest of the request, drawn lengths lie evenly between its bounds;

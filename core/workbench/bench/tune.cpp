@@ -77,6 +77,7 @@ public:
         race();
         resolver::Measurement measurement;
         measurement.shape_class = resolver::shape_class(use_.kind, *use_.request);
+        measurement.sample = problem_.sample;
         for (auto& racer : racers_) measurement.candidates.push_back(std::move(racer.measured));
         return {std::move(measurement), lacked_memory_};
     }

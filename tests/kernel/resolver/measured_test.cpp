@@ -77,6 +77,13 @@ TEST_CASE("auto takes the fastest, and the highest priority of those within 3 % 
     }
 }
 
+TEST_CASE("the plan tells what was timed where it is not what the class says") {
+    auto sampled = measured({timed("naive", 1.0), timed("torch", 2.0), timed("flash", 3.0)});
+    sampled.sample = "4 sequences";
+    CHECK(plan_with({sampled}).how ==
+          "auto: measured 1 ms against torch 2 ms (fastest of 3), on 4 sequences, 2026-11-21");
+}
+
 TEST_CASE("who is not surely slower than the fastest is chosen by priority") {
     auto torch = timed("torch", 5.0), flash = timed("flash", 8.0);
     torch.low = 0.05, torch.high = 100.0;  // a disturbed measurement
@@ -284,13 +291,15 @@ TEST_CASE("a measurement is read back as it was written; what is none is told") 
     auto chunked = timed("chunked", 4.25);
     chunked.options = R"({"chunk_size":256})";
     chunked.low = chunked.high = std::numeric_limits<double>::quiet_NaN();
-    const auto written = measured({chunked, failed("naive", "it threw: \"no\"")});
+    auto written = measured({chunked, failed("naive", "it threw: \"no\"")});
+    written.sample = "4 sequences";
     const auto text = measurement_text(written);
     const auto read = read_measurement(text);
     CHECK(read.error.empty());
     CHECK(measurement_text(read.measurement) == text);
     CHECK(read.measurement.shape_class == written.shape_class);
     CHECK(read.measurement.host == here);
+    CHECK(read.measurement.sample == "4 sequences");
     CHECK(read.measurement.candidates[0].ms == 4.25);
     CHECK(read.measurement.candidates[0].low != read.measurement.candidates[0].low);
     CHECK(read.measurement.candidates[0].options == chunked.options);
@@ -305,6 +314,8 @@ TEST_CASE("a measurement is read back as it was written; what is none is told") 
     json["switchyard_measurement"] = 7;
     CHECK(read_measurement(json.dump()).error == "it is of version 7, this program reads version 1");
     json = nlohmann::ordered_json::parse(text);
+    json.erase("sample");  // what an earlier build kept
+    CHECK(read_measurement(json.dump()).measurement.sample.empty());
     json["candidates"][0]["ms"] = -1.0;
     CHECK(read_measurement(json.dump()).error == "a time is not above 0");
 }

@@ -150,6 +150,20 @@ TEST_CASE("tune times what auto chooses between, remembers it, and plans go by i
     }
 }
 
+TEST_CASE("a time that is not of the model's own sizes says what it is of") {
+    const Place place;
+    const std::vector<std::string> large{"--set", "batch.size=8192"};
+    const auto outcome = place.tune({"--slot", "optimizer", "--slot", "activation", large[0], large[1]});
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.code == 0);
+    CHECK_THAT(outcome.out,
+               contains("; timed on 20 tensors of 2.1 million values, whatever the model has; "));
+    CHECK_THAT(outcome.out, contains("; timed on 16384 rows; "));
+    const auto plan = place.plan(large);
+    CHECK_THAT(plan.out, contains(", on 20 tensors of 2.1 million values, whatever the model has, "));
+    CHECK_THAT(place.tune({"--slot", "activation"}).out, !contains("timed on"));
+}
+
 TEST_CASE("every form of request that the models make can be timed") {
     const Place place;
     for (const auto& other : others) {

@@ -207,7 +207,10 @@ private:
                            verdict(candidate, row)});
                 first = false;
             }
-            table.note(measurement.shape_class + "; " + measurement.date, Color::dim);
+            table.note(measurement.shape_class + "; " +
+                           (measurement.sample.empty() ? "" : "timed on " + measurement.sample + "; ") +
+                           measurement.date,
+                       Color::dim);
         }
         return table.render();
     }

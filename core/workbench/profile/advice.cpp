@@ -125,8 +125,7 @@ void add_keys(std::vector<Advice>& all, const Profile& profile, const JobFacts& 
     if (const double data = slot_share(profile, "data_loader"); !facts.workers.empty())
         all.push_back({facts.workers, data, "the step waits for its batches for that long"});
     // What a step takes whatever its batch: half as much a sample with a batch twice as large.
-    double between = 0.0;
-    for (const auto& [pass, ms] : profile.between) between += ms;
+    const double between = profile.between_ms();
     const double fixed = slot_share(profile, "optimizer") + slot_share(profile, "precision_clipping") + between / step;
     if (facts.batch_size > 0)
         all.push_back({"batch.size = " + std::to_string(2 * facts.batch_size), fixed / 2.0,

@@ -86,6 +86,7 @@ struct Profile {
     double model_flops = 0.0;            // a step, as mfu counts them; 0: not known
     std::vector<Line> slots, uses, layers, operators;  // the longest first
     std::vector<std::pair<std::string, double>> between;  // milliseconds between operators, by pass
+    double between_ms() const;                            // of all passes
     base::Interval overhead;  // of observing, of 1: by pairs of steps on the same batches, one observed
     int pairs = 0;
     double event_us = 0.0;  // that observing one event takes, measured by itself

@@ -40,8 +40,6 @@ std::string tile(const std::string& title, const std::string& value, const std::
 
 std::string tiles(const Profile& profile) {
     const double seconds = profile.step_ms * 1e-3;
-    double between = 0.0;
-    for (const auto& [pass, ms] : profile.between) between += ms;
     const auto& overhead = profile.overhead;
     std::string cost = base::counted(static_cast<std::size_t>(profile.pairs), "pair") + " of steps";
     if (std::isfinite(overhead.low))
@@ -52,7 +50,7 @@ std::string tiles(const Profile& profile) {
                 page_number(profile.samples / seconds) + " samples/s, " +
                     page_number(profile.tokens / seconds) + " tokens/s") +
            tile("Explained", base::fixed(100.0 * profile.explained, 1) + " %",
-                page_number(between, 2) + " ms of a step are between operators") +
+                page_number(profile.between_ms(), 2) + " ms of a step are between operators") +
            tile("Most memory", report::bytes_text(static_cast<double>(profile.memory.peak.total())),
                 "live tensors, at " + page_number(profile.memory.peak.ms) + " of " +
                     page_number(profile.memory.step_ms) + " ms") +
@@ -99,10 +97,20 @@ Hue hue_of_slot(std::size_t index) {
     return hues[index % hues.size()];
 }
 
+// What a step is made of: its slots, and what is between operators, which the text tells, too.
+std::vector<Line> parts_of_step(const Profile& profile) {
+    auto parts = profile.slots;
+    Line between;
+    between.name = between_operators;
+    between.ms = profile.between_ms();
+    parts.push_back(std::move(between));
+    return parts;
+}
+
 std::string slots_plot(const Profile& profile) {
     report::BarPlot plot{"Time by slot", "", "ms of a step", {}};
     std::size_t index = 0;
-    for (const auto& line : profile.slots) {
+    for (const auto& line : parts_of_step(profile)) {
         if (line.ms < least_drawn * profile.step_ms) continue;
         const auto name = in_words_of_slot(line.name);
         const auto label = page_number(line.ms) + " ms, " + page_share(line.ms / profile.step_ms);
@@ -237,8 +245,9 @@ std::string profile_page(const Profile& profile, const ProfileFacts& facts) {
     std::string body = "<h1>Profile of a training step</h1>\n<p><code>" +
                        escape(report::shortened(facts.config, 300)) + "</code></p>\n" + tiles(profile);
     body += section("What would help most", advice_section(profile));
+    const auto parts = parts_of_step(profile);
     body += section("Slots",
-                    slots_plot(profile) + table_of(profile.slots, "Slot", profile, profile.slots.size()) +
+                    slots_plot(profile) + table_of(parts, "Slot", profile, parts.size()) +
                         note("Of one step, the mean. Products, read, copy: how much of each roof is reached. "
                              "Backward counts what runs a second time."));
     body += section("Roofline", roofline_section(profile));

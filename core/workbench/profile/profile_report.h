@@ -31,6 +31,9 @@ std::string profile_page(const Profile& profile, const ProfileFacts& facts);
 std::string chrome_trace(const std::vector<Recording>& steps, const Recording& memory_step,
                          const MemoryProfile& memory);
 
+// What the part of a step that is of no slot is called.
+inline constexpr const char* between_operators = "between operators";
+
 // "9.6 %", "27 %".
 std::string percent(double share);
 

@@ -59,9 +59,8 @@ std::string slots_table(const Profile& profile) {
         add_roofs(cells, line, profile.roofs);
         table.row(std::move(cells));
     }
-    double between = 0.0;
-    for (const auto& [pass, ms] : profile.between) between += ms;
-    table.row({"between operators", percent(between / profile.step_ms), ms_text(between), "", "", "", "", "",
+    const double between = profile.between_ms();
+    table.row({between_operators, percent(between / profile.step_ms), ms_text(between), "", "", "", "", "",
                "", "", ""});
     return table.render();
 }

@@ -153,6 +153,12 @@ private:
 
 }  // namespace
 
+double Profile::between_ms() const {
+    double sum = 0.0;
+    for (const auto& [pass, ms] : between) sum += ms;
+    return sum;
+}
+
 RoofShares shares_of(const Line& line, const Roofs& roofs) {
     RoofShares shares;
     const double seconds = line.ms * 1e-3;

@@ -88,6 +88,9 @@ TEST_CASE("the page shows all of it, in words too, and escapes what is foreign")
         const auto end = page.find('>', at);
         CHECK_THAT(page.substr(at, end - at), contains("aria-label="));
     }
+    // Beside the slots what is between operators, as in the text: in the table and as a bar.
+    CHECK_THAT(
+        page, contains(report::breakable("between operators") + "</div>") && contains("between operators: "));
     CHECK_THAT(page, contains("Layer\"><div>" + report::breakable("encoder.0")));
     CHECK(page.size() < 500000);
 }

@@ -201,7 +201,7 @@ on = "cuda"
     CHECK_FALSE(rows[4].over_parent);
     CHECK(rows[4].over_base->ratio.median == Approx(2.0).epsilon(0.01));
 
-    const auto text = ladder_text(ladder, rows);
+    const auto text = ladder_text(ladder, "", rows);
     CHECK_THAT(text, contains("published: 3.50 times, 6.20 GB"));
     CHECK_THAT(text, contains("unavailable"));
     CHECK_THAT(text, contains("no device <cuda>"));
@@ -210,13 +210,23 @@ on = "cuda"
     CHECK(json["rungs"][3]["status"] == "unavailable");
     CHECK(json["rungs"][3]["samples_per_second"].is_null());
     CHECK(json["rungs"][1]["published"]["memory_gb"] == 6.2);
-    const auto html = ladder_section(ladder, rows);
+    const auto html = ladder_section(ladder, "", rows);
     CHECK(test::unbalanced(html) == "");
     CHECK_THAT(html, contains("role=\"img\""));
     CHECK_THAT(html, contains("cuda: unavailable here"));
     CHECK_THAT(html, contains("no device &lt;cuda&gt;"));
     CHECK_THAT(html, contains("published: 3.50 times"));
     CHECK_THAT(ladder_plan_text(ladder, made.places), contains("unavailable: no device"));
+
+    // Its title names the sizes of its file; a scale makes them others.
+    auto scaled = ladder;
+    scaled.title = "a model of 6 layers";
+    scaled.scales["small"] = {{"model.layers=2", "model.heads=4"}, 8};
+    const std::string said =
+        "a model of 6 layers; changed by --scale small: model.layers=2, model.heads=4, batches divided by 8";
+    CHECK_THAT(ladder_text(scaled, "small", rows), contains(said + "\n"));
+    CHECK_THAT(ladder_section(scaled, "small", rows), contains("<p>" + said + "</p>"));
+    CHECK_THAT(ladder_section(scaled, "", rows), contains("<p>a model of 6 layers</p>"));
 }
 
 TEST_CASE("an interval that is far wider than all bars leaves the plot, and does not squeeze them") {

@@ -104,7 +104,7 @@ private:
     }
 
     int nothing_runs() const {
-        std::cout << options_.ladder->title << "\n"
+        std::cout << bench::wrap(options_.ladder->heading(options_.scale), 110, "  ") << "\n"
                   << compare::ladder_plan_text(*options_.ladder, checked_.places);
         if (options_.dry_run) return Exit::fine;
         throw Failure("--ladder " + options_.ladder_file + ": no rung can run on this machine",
@@ -114,7 +114,7 @@ private:
     std::string ladder_report(const compare::Comparison& comparison) const {
         if (!options_.ladder) return "";
         const auto rows = compare::ladder_rows(*options_.ladder, checked_.places, comparison);
-        return compare::ladder_text(*options_.ladder, rows) + "\n";
+        return compare::ladder_text(*options_.ladder, options_.scale, rows) + "\n";
     }
 
     int exit_code(const compare::Comparison& comparison, const compare::GateResult& gate) const {
@@ -230,8 +230,9 @@ private:
                                        config::fingerprint(checked_.config), command_line(),
                                        report::host_facts(bench::to_json(host_))};
         if (options_.ladder)
-            facts.first_section = compare::ladder_section(
-                *options_.ladder, compare::ladder_rows(*options_.ladder, checked_.places, comparison));
+            facts.first_section =
+                compare::ladder_section(*options_.ladder, options_.scale,
+                                        compare::ladder_rows(*options_.ladder, checked_.places, comparison));
         return compare::comparison_page(comparison, facts);
     }
 

@@ -58,6 +58,15 @@ std::optional<std::size_t> Ladder::parent(std::size_t rung) const {
     return rungs[rung].on.empty() ? std::nullopt : find(rungs[rung].on);
 }
 
+std::string Ladder::heading(const std::string& scale) const {
+    const auto found = scales.find(scale);
+    if (found == scales.end()) return title;
+    auto changes = base::joined(found->second.set);
+    if (const auto divisor = found->second.batch_divisor; divisor > 1)
+        base::add_item(changes, "batches divided by " + std::to_string(divisor));
+    return title + "; changed by --scale " + scale + (changes.empty() ? "" : ": " + changes);
+}
+
 int Ladder::depth(std::size_t rung) const {
     int depth = 0;
     for (auto at = parent(rung); at; at = parent(*at)) ++depth;

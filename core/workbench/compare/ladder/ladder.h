@@ -50,6 +50,8 @@ struct Ladder {
     std::map<std::string, LadderScale> scales;
     std::vector<Rung> rungs;  // a parent always before its children, else in the order of the file
 
+    // The title, and what `--scale NAME` makes other than it says; `scale` may be empty.
+    std::string heading(const std::string& scale) const;
     std::string folder() const;       // of the file
     std::string config_file() const;  // as a path from here
     std::optional<std::size_t> find(const std::string& name) const;

@@ -37,8 +37,8 @@ double from_of(const LadderRow& row, const std::vector<LadderRow>& rows) {
     return 1.0;
 }
 
-std::string waterfall_of(const Ladder& ladder, const std::vector<LadderRow>& rows) {
-    report::Waterfall plot{ladder.title, "", "times the base's samples a second [95 %]", {}};
+std::string waterfall_of(const std::string& title, const std::vector<LadderRow>& rows) {
+    report::Waterfall plot{title, "", "times the base's samples a second [95 %]", {}};
     for (const auto& row : rows) {
         report::Waterfall::Row drawn{row.rung->name, "",  row.depth,
                                      std::nullopt,   1.0, row.rung->published.speedup};
@@ -79,7 +79,8 @@ std::string name_html(const LadderRow& row) {
 
 }  // namespace
 
-std::string ladder_section(const Ladder& ladder, const std::vector<LadderRow>& rows) {
+std::string ladder_section(const Ladder& ladder, const std::string& scale,
+                           const std::vector<LadderRow>& rows) {
     report::HtmlTable table({{"Rung"},
                              {"Samples/s", true},
                              {"Over the base", true},
@@ -102,8 +103,8 @@ std::string ladder_section(const Ladder& ladder, const std::vector<LadderRow>& r
                    : *stable ? "yes"
                              : "<span class=\"bad\">no</span>"});
     }
-    return section("Ladder", "<p>" + escape(ladder.title) + "</p>\n" + waterfall_of(ladder, rows) +
-                                 table.html() +
+    return section("Ladder", "<p>" + escape(ladder.heading(scale)) + "</p>\n" +
+                                 waterfall_of(ladder.heading(scale), rows) + table.html() +
                                  note("All intervals are of 95 %. Published figures are of other machines: "
                                       "what a rung adds may be compared, "
                                       "samples a second may not."));

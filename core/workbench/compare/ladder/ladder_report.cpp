@@ -88,7 +88,7 @@ std::string ladder_plan_text(const Ladder& ladder, const std::vector<RungPlace>&
     return text;
 }
 
-std::string ladder_text(const Ladder& ladder, const std::vector<LadderRow>& rows) {
+std::string ladder_text(const Ladder& ladder, const std::string& scale, const std::vector<LadderRow>& rows) {
     bench::TextTable table({{"rung", Align::left},
                             {"samples/s"},
                             {"over the base [95 %]"},
@@ -115,7 +115,7 @@ std::string ladder_text(const Ladder& ladder, const std::vector<LadderRow>& rows
         if (const auto published = row.rung->published.text(); !published.empty())
             table.note("published: " + published);
     }
-    return ladder.title + "\n" + table.render("  ", 110);
+    return bench::wrap(ladder.heading(scale), 110, "  ") + "\n" + table.render("  ", 110);
 }
 
 Json ladder_json(const Ladder& ladder, const std::string& scale, const std::vector<LadderRow>& rows) {

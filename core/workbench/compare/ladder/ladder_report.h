@@ -40,9 +40,11 @@ std::vector<LadderRow> ladder_rows(const Ladder& ladder, const std::vector<RungP
 
 // Before anything runs: the tree, what each rung changes, which of them cannot run.
 std::string ladder_plan_text(const Ladder& ladder, const std::vector<RungPlace>& places);
-std::string ladder_text(const Ladder& ladder, const std::vector<LadderRow>& rows);
+// `scale`: the name that `--scale` was given; "": none.
+std::string ladder_text(const Ladder& ladder, const std::string& scale, const std::vector<LadderRow>& rows);
 nlohmann::ordered_json ladder_json(const Ladder& ladder, const std::string& scale,
                                    const std::vector<LadderRow>& rows);
-std::string ladder_section(const Ladder& ladder, const std::vector<LadderRow>& rows);
+std::string ladder_section(const Ladder& ladder, const std::string& scale,
+                           const std::vector<LadderRow>& rows);
 
 }  // namespace switchyard::compare

@@ -101,6 +101,19 @@ TEST_CASE("rounds are told where blocks are shown, and what the verdict comes fr
     CHECK(switchyard::test::unbalanced(html) == "");
 }
 
+TEST_CASE("the page tells what others had of the machine, as the text does") {
+    auto made = comparison();
+    CHECK_THAT(page_of(made), !contains("Disturbed by others"));
+    made.repeated_blocks = 2;
+    made.arms[1].blocks[3]->others_share = 0.23;
+    made.arms[0].blocks[0]->others_share = 0.6;
+    made.arms[0].blocks[0]->repeated = true;
+    CHECK_THAT(
+        page_of(made),
+        contains("Disturbed by others: 2 blocks repeated, for others had the processor; others took up "
+                 "to 23 % of the processors in blocks that count."));
+}
+
 TEST_CASE("the headline names the winner, and what differs is told below it") {
     auto made = comparison();
     made.arms[0].spec.overrides = {"run.seed=3", "attention.backend=naive"};

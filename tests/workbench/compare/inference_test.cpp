@@ -41,6 +41,7 @@ struct InferringArm {
     std::function<std::function<double(int token)>(int start)>
         later;          // token_ms of each start after the first
     int starts = 1000;  // that succeed
+    std::function<double(int turn)> others_share = [](int) { return -1.0; };
 };
 
 class InferringClient final : public ArmClient {
@@ -90,6 +91,7 @@ private:
         generation.prompt_tokens = arm_.prompt_tokens;
         generation.read_bytes = 90'000'000;
         generation.cache_bytes = arm_.cached ? 20'000'000 : 0;
+        generation.others_share = arm_.others_share(turn_++);
         generation.executed = {{"linear", {{{"component", "gemm"}, {"plugin", "gemm"}, {"phase", "eval"}}}}};
         return {Exchange::End::answered, to_message(generation).dump(), wall * arm_.wall_factor};
     }
@@ -107,7 +109,7 @@ private:
 
     InferringArm arm_;
     std::vector<Workload> workloads_;
-    int token_ = 0;
+    int token_ = 0, turn_ = 0;
 };
 
 Workload workload(std::int64_t batch, std::int64_t length, std::int64_t tokens) {
@@ -312,6 +314,66 @@ TEST_CASE("the p that decides is corrected for the number of workloads") {
     for (const auto& pair : result.pairs) CHECK(pair.p_corrected >= pair.p);
     CHECK(std::any_of(result.pairs.begin(), result.pairs.end(),
                       [](const auto& pair) { return pair.p_corrected > pair.p; }));
+}
+
+TEST_CASE("a block of inference in which others had the processor is repeated, and that is told") {
+    InferringArm base, disturbed;
+    base.name = "base";
+    // Two turns warm up; what is repeated took five times as long.
+    disturbed.others_share = [](int turn) { return turn == 4 || turn == 6 ? 0.4 : 0.02; };
+    disturbed.token_ms = [](int token) {
+        const int turn = token / 4;
+        return turn == 4 || turn == 6 ? 50.0 : 10.0;
+    };
+    const auto result = benched({base, disturbed}, generating());
+    CHECK(result.repeated_blocks == 2);
+    CHECK(result.blocks[0] == 8);
+    for (const auto& arm : result.arms) {
+        const auto& found = arm.results[0];
+        CHECK(found.blocks.size() == 10);
+        CHECK(std::count_if(found.blocks.begin(), found.blocks.end(),
+                            [](const auto& block) { return block->repeated; }) == 2);
+        CHECK(found.pass_ms.size() == 8);
+        CHECK(found.next_token.count == 8 * 4);
+        CHECK(found.next_token.p99 == 10.0);
+    }
+    CHECK(result.pairs.at(0).blocks == 8);
+    const auto told = "2 blocks repeated, for others had the processor";
+    CHECK_THAT(to_text(result), contains(told) && !contains("others took up to"));
+    CHECK_THAT(inference_page(result, {}), contains(told));
+    CHECK(to_json(result)["repeated_blocks"] == 2);
+}
+
+TEST_CASE("where others always have the processor a bench of inference ends, and tells their share") {
+    InferringArm arm;
+    arm.others_share = [](int) { return 0.4; };
+    const auto result = benched({arm}, generating());
+    CHECK(result.repeated_blocks == 2);
+    CHECK(result.blocks[0] == 8);
+    CHECK_THAT(to_text(result), contains("others took up to 40 % of the processors"));
+    CHECK_THAT(inference_page(result, {}), contains("others took up to 40 % of the processors"));
+}
+
+TEST_CASE("no verdict contradicts the medians that are shown beside it: the disagreement is told") {
+    InferringArm base, arm;
+    base.name = "base";
+    base.token_ms = [](int) { return 10.0; };
+    arm.token_ms = [](int) { return 9.0; };
+    auto result = benched({base, arm}, generating());
+    REQUIRE(result.pairs.at(0).verdict == SpeedVerdict::faster);
+    // Its tokens in all blocks, those of outliers included, are slower than the base's.
+    auto& shown = result.arms[1].results[0];
+    shown.token_ms.insert(shown.token_ms.end(), 100, 11.0);
+    result.pairs.clear();
+    summarise_inference(result, 0.02);
+    CHECK(shown.next_token.ms.median == 11.0);
+    const auto& pair = result.pairs.at(0);
+    CHECK(pair.verdict == SpeedVerdict::cannot_tell);
+    CHECK(pair.reason ==
+          "the typical block and the medians disagree: by the medians it is 0.909 times as fast, by the "
+          "typical "
+          "block 1.11 times as fast");
+    CHECK_THAT(sentence(result, pair), contains("CANNOT TELL") && contains(pair.reason));
 }
 
 TEST_CASE("the time that is allowed decides how many blocks there are") {

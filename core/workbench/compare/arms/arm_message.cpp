@@ -242,6 +242,7 @@ GenerationAnswer read_generation(const std::string& line, const GenerationAsked&
         generation.cache_bytes = count(object, "cache_bytes", false);
         generation.peak_memory_bytes = count(object, "peak_memory_bytes", false);
         generation.involuntary_switches = count(object, "involuntary_switches", false);
+        generation.others_share = share(object, "others_share");
         generation.executed = object_or_empty(object, "executed");
         return generation;
     });
@@ -294,6 +295,7 @@ Json to_message(const Generation& generation) {
             {"cache_bytes", generation.cache_bytes},
             {"peak_memory_bytes", generation.peak_memory_bytes},
             {"involuntary_switches", generation.involuntary_switches},
+            {"others_share", generation.others_share < 0.0 ? Json(nullptr) : Json(generation.others_share)},
             {"executed", generation.executed}};
 }
 

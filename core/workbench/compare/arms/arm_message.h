@@ -78,6 +78,7 @@ struct Generation {
     std::int64_t cache_bytes = -1;  // that are kept for the rows at the end of a pass; -1: not known
     std::int64_t peak_memory_bytes = -1;
     std::int64_t involuntary_switches = -1;
+    double others_share = -1.0;  // as of a Turn
     nlohmann::ordered_json executed;
 };
 

@@ -96,10 +96,8 @@ void ArmServer::measure(Report& report, const std::function<void()>& work) {
     work();
     const auto switches = clock_.involuntary_switches();
     report.involuntary_switches = switches < 0 ? -1 : switches - switches_before;
-    if constexpr (requires { report.page_faults; }) {
-        report.page_faults = disturbed.page_faults();
-        if (options_.group == nullptr) report.others_share = disturbed.others_share();  // ranks are no others
-    }
+    if constexpr (requires { report.page_faults; }) report.page_faults = disturbed.page_faults();
+    if (options_.group == nullptr) report.others_share = disturbed.others_share();  // ranks are no others
     report.peak_memory_bytes = bench::peak_memory(device_);
     report.executed = executed_since_before();
 }

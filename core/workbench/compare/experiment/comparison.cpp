@@ -27,6 +27,17 @@ bool Comparison::forced() const {
                        [](const ArmResult& arm) { return !arm.spec.differs.empty(); });
 }
 
+double Comparison::most_of_others() const {
+    double most = -1.0;
+    for (const auto& arm : arms) {
+        if (!arm.measured_before.empty()) continue;
+        for (const auto& block : arm.blocks) {
+            if (block && !block->repeated) most = std::max(most, block->others_share);
+        }
+    }
+    return most;
+}
+
 const PairResult* Comparison::pair_with(std::size_t arm) const {
     const auto found =
         std::find_if(pairs.begin(), pairs.end(), [arm](const PairResult& pair) { return pair.arm == arm; });

@@ -127,6 +127,8 @@ struct Comparison {
     bool stopped = false;
 
     bool forced() const;  // some arm differs in what should be equal
+    // The largest share that others had of the processors in blocks that count; below 0: not known.
+    double most_of_others() const;
     // What is said of that arm against its base; nullptr: nothing.
     const PairResult* pair_with(std::size_t arm) const;
     // 0: all arms ran;  1: some did not, or it was stopped;  5: an arm is WRONG.

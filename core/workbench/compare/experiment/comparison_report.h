@@ -19,6 +19,11 @@ nlohmann::ordered_json to_json(const Comparison& comparison);
 // Whose calls are told: those in training, where something was trained.
 base::Called called(const Comparison& comparison);
 
+// How others disturbed what was timed: "2 blocks repeated, for others had the processor; others took up to
+// 23 % of the processors in blocks that count". `most`: the largest share of a block that counts. Empty:
+// they did not.
+std::string disturbed_text(int repeated_blocks, double most);
+
 // "torch is FASTER than naive: 1.85 [1.82, 1.88] times as fast".
 std::string sentence(const Comparison& comparison, const PairResult& pair);
 

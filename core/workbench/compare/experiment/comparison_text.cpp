@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/kernel/base/executed_text.h"
+#include "core/kernel/base/joined.h"
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/bench/bench_report.h"
 #include "core/workbench/bench/measure/other_work.h"
@@ -202,7 +203,7 @@ std::string measured(const Comparison& comparison) {
         text += " in " + std::to_string(comparison.rounds) + " rounds, each of new processes";
     text += " after " + std::to_string(comparison.warm_up_steps) + " to warm up";
     int outliers = 0, samples = 0;
-    double most = 0.0, others = 0.0;
+    double most = 0.0;
     ClockRange clock;
     for (const auto& arm : comparison.arms) {
         outliers += arm.outliers;
@@ -211,7 +212,6 @@ std::string measured(const Comparison& comparison) {
         for (const auto& block : arm.blocks) {
             if (!block || block->repeated) continue;
             ++samples;
-            others = std::max(others, block->others_share);
             clock.add(block->clock);
         }
     }
@@ -222,12 +222,7 @@ std::string measured(const Comparison& comparison) {
     if (outliers > 0)
         text += "; " + std::to_string(outliers) + " of " + std::to_string(samples) +
                 " samples left out as outliers";
-    if (comparison.repeated_blocks > 0)
-        text += "; " + base::counted(static_cast<std::size_t>(comparison.repeated_blocks), "block") +
-                " repeated, for others had the processor";
-    if (others > bench::undisturbed_share)
-        text += "; others took up to " + base::digits(100.0 * others, 2) +
-                " % of the processors in blocks that count";
+    base::add_item(text, disturbed_text(comparison.repeated_blocks, comparison.most_of_others()), "; ");
     text += clock.text();
     if (comparison.stopped) text += "; STOPPED before its end";
     text = paragraph(text);
@@ -263,6 +258,19 @@ std::string sentence(const Comparison& comparison, const PairResult& pair) {
                    (pair.reason.empty() ? "; use more blocks or a quieter machine" : "; " + pair.reason) +
                    note;
     }
+}
+
+std::string disturbed_text(int repeated_blocks, double most) {
+    std::string text;
+    if (repeated_blocks > 0)
+        text = base::counted(static_cast<std::size_t>(repeated_blocks), "block") +
+               " repeated, for others had the processor";
+    if (most > bench::undisturbed_share)
+        base::add_item(text,
+                       "others took up to " + base::digits(100.0 * most, 2) +
+                           " % of the processors in blocks that count",
+                       "; ");
+    return text;
 }
 
 base::Called called(const Comparison& comparison) {

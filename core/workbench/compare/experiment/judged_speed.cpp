@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/kernel/base/joined.h"
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/bench/measure/holm.h"
 
@@ -25,21 +26,31 @@ std::string times_text(double ratio) { return base::digits(ratio, 3) + " times a
 
 std::string p_text(double p) { return base::digits(p, 2); }
 
+bool part(const JudgedSpeed& judged, double ratio, double margin) {
+    return std::abs(std::log(ratio / judged.speedup.median)) > std::log1p(margin);
+}
+
+bool contradicts(const JudgedSpeed& judged, double ratio, double margin) {
+    return (judged.verdict == SpeedVerdict::same && std::abs(ratio - 1.0) > margin) ||
+           (judged.verdict == SpeedVerdict::faster && ratio < 1.0) ||
+           (judged.verdict == SpeedVerdict::slower && ratio > 1.0);
+}
+
+void take_back(JudgedSpeed& judged, const std::string& why) {
+    judged.verdict = SpeedVerdict::cannot_tell;
+    judged.reason = why;
+    judged.note.clear();
+}
+
 // The median says what happens as a rule, the total what it comes to. Where they part by more than what
 // counts as the same, that is told, and nothing is concluded from the median that the total contradicts.
 void weigh_total(JudgedSpeed& judged, double margin) {
     if (!std::isfinite(judged.total_speedup) || !std::isfinite(judged.speedup.median)) return;
-    if (std::abs(std::log(judged.total_speedup / judged.speedup.median)) <= std::log1p(margin)) return;
+    if (!part(judged, judged.total_speedup, margin)) return;
     judged.note = "all blocks together, the seldom slow ones too, are " + times_text(judged.total_speedup) +
                   ", the typical one " + times_text(judged.speedup.median);
-    const bool against =
-        (judged.verdict == SpeedVerdict::same && std::abs(judged.total_speedup - 1.0) > margin) ||
-        (judged.verdict == SpeedVerdict::faster && judged.total_speedup < 1.0) ||
-        (judged.verdict == SpeedVerdict::slower && judged.total_speedup > 1.0);
-    if (!against) return;
-    judged.verdict = SpeedVerdict::cannot_tell;
-    judged.reason = "the typical block and the total disagree: " + judged.note;
-    judged.note.clear();
+    if (contradicts(judged, judged.total_speedup, margin))
+        take_back(judged, "the typical block and the total disagree: " + judged.note);
 }
 
 void conclude_one(JudgedSpeed& judged, const bench::RatioEstimate& estimate, std::size_t comparisons,
@@ -103,6 +114,21 @@ void conclude(const std::vector<Concluded>& comparisons, double margin) {
         if (!std::isnan(corrected[i])) judged->p_corrected = corrected[i];
         conclude_one(*judged, estimate, count, margin);
     }
+}
+
+// That the typical block is faster and the median is not: that is told of however small a difference.
+void weigh_medians(JudgedSpeed& judged, double ratio, double margin) {
+    if (!std::isfinite(ratio) || !std::isfinite(judged.speedup.median)) return;
+    const bool parted = part(judged, ratio, margin);
+    const bool against =
+        contradicts(judged, ratio, margin) && (parted || judged.verdict != SpeedVerdict::same);
+    if (!parted && !against) return;
+    const auto text = "by the medians it is " + times_text(ratio) + ", by the typical block " +
+                      times_text(judged.speedup.median);
+    if (against)
+        take_back(judged, "the typical block and the medians disagree: " + text);
+    else if (judged.reason.empty())
+        base::add_item(judged.note, text, "; ");
 }
 
 }  // namespace switchyard::compare

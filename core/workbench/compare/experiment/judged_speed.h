@@ -56,4 +56,8 @@ struct Concluded {
 // Verdicts of all comparisons of one experiment. `margin`: within which two are the SAME.
 void conclude(const std::vector<Concluded>& comparisons, double margin);
 
+// After that: holds a verdict against `ratio`, that of the medians which are shown beside it. Where they
+// contradict it nothing is concluded; where they part by more than `margin` that is told.
+void weigh_medians(JudgedSpeed& judged, double ratio, double margin);
+
 }  // namespace switchyard::compare

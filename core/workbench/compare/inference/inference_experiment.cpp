@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/workbench/bench/measure/other_work.h"
 #include "core/workbench/bench/measure/philox_stream.h"
 #include "core/workbench/compare/experiment/experiment_plan.h"
 
@@ -18,6 +19,7 @@ double sum(const std::vector<double>& values) { return std::accumulate(values.be
 struct Passes {
     std::vector<double> pass_ms, prefill_ms, token_ms;
     std::int64_t involuntary_switches = -1;
+    double others_share = -1.0;
     double wall_ms = 0.0;
 };
 
@@ -65,6 +67,7 @@ private:
     struct WorkloadPlan {
         std::int64_t passes = 1;  // of a block
         int blocks = 0;           // of all rounds
+        int repeats_left = 0;     // of blocks in which an arm was disturbed
         double block_ms = 0.0;    // that one is expected to take
     };
 
@@ -182,6 +185,7 @@ private:
         const auto fitting = static_cast<int>(std::clamp<double>(std::floor(left / plan.block_ms), least,
                                                                  std::max(least, settings_.max_blocks)));
         plan.blocks = settings_.blocks > 0 ? settings_.blocks : fitting / rounds * rounds;
+        plan.repeats_left = std::max(1, plan.blocks / 4);
         result_.passes_per_block[workload] = plan.passes;
     }
 
@@ -193,7 +197,8 @@ private:
             tell(
                 where(workload) + "block " + std::to_string(block + 1) + " of " + std::to_string(plan.blocks),
                 static_cast<double>(block) / plan.blocks, plan.block_ms * (plan.blocks - block));
-            run_block(workload, round);
+            while (arms_.going() && !run_block(workload, round)) {
+            }
         }
     }
 
@@ -202,21 +207,50 @@ private:
                std::to_string(settings_.workloads.size()) + "): ";
     }
 
-    void run_block(std::size_t workload, int round) {
-        const auto passes = plans_[workload].passes;
+    // False: some arm was disturbed, and the block is to be repeated.
+    bool run_block(std::size_t workload, int round) {
+        auto& plan = plans_[workload];
         std::vector<std::size_t> order(arms_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         random_.shuffle(order);
-        for (auto& arm : result_.arms) arm.results[workload].blocks.emplace_back();
+        std::vector<Counts> before;
+        for (auto& arm : result_.arms) {
+            auto& kept = arm.results[workload];
+            before.push_back({kept.pass_ms.size(), kept.prefill_ms.size(), kept.token_ms.size()});
+            kept.blocks.emplace_back();
+        }
         int position = 0;
+        bool disturbed = false;
         for (const std::size_t at : order) {
             if (!result_.arms[at].ok() || arms_.stopped()) continue;
             const auto turn =
-                take_turn(at, workload, passes,
+                take_turn(at, workload, plan.passes,
                           "in " + where(workload) + "block " + std::to_string(result_.blocks[workload] + 1));
-            if (turn) keep(at, workload, *turn, position++, round);
+            if (!turn) continue;
+            keep(at, workload, *turn, position++, round);
+            disturbed = disturbed || turn->others_share > bench::undisturbed_share;
+        }
+        if (disturbed && plan.repeats_left > 0) {
+            --plan.repeats_left;
+            ++result_.repeated_blocks;
+            for (std::size_t at = 0; at < arms_.size(); ++at)
+                take_back(result_.arms[at].results[workload], before[at]);
+            return false;
         }
         if (!arms_.stopped()) ++result_.blocks[workload];
+        return true;
+    }
+
+    // Times that an arm has on a workload.
+    struct Counts {
+        std::size_t passes = 0, prefills = 0, tokens = 0;
+    };
+
+    static void take_back(WorkloadResult& kept, const Counts& before) {
+        kept.pass_ms.resize(before.passes);
+        kept.prefill_ms.resize(before.prefills);
+        kept.token_ms.resize(before.tokens);
+        if (kept.blocks.back()) kept.blocks.back()->repeated = true;
     }
 
     void keep(std::size_t at, std::size_t workload, const Passes& turn, int position, int round) {
@@ -228,6 +262,7 @@ private:
         InferenceBlock block;
         block.wall_ms = turn.wall_ms;
         block.round = round;
+        block.others_share = turn.others_share;
         const double ms = (outside ? turn.wall_ms : claimed) / count;
         block.sample = {position, ms, turn.involuntary_switches, false};
         if (!turn.prefill_ms.empty()) block.prefill_ms = bench::median(turn.prefill_ms);
@@ -275,7 +310,8 @@ private:
         kept.cache_bytes = answer->cache_bytes;
         kept.peak_memory_bytes = std::max(kept.peak_memory_bytes, answer->peak_memory_bytes);
         kept.executed = std::move(answer->executed);
-        Passes turn{answer->step_ms, answer->prefill_ms, {}, answer->involuntary_switches, 0.0};
+        Passes turn{
+            answer->step_ms, answer->prefill_ms, {}, answer->involuntary_switches, answer->others_share, 0.0};
         for (const auto& tokens : answer->token_ms)
             turn.token_ms.insert(turn.token_ms.end(), tokens.begin(), tokens.end());
         return turn;
@@ -296,7 +332,7 @@ private:
         auto& kept = result_.arms[at].results[workload];
         kept.peak_memory_bytes = std::max(kept.peak_memory_bytes, answer->peak_memory_bytes);
         kept.executed = std::move(answer->executed);
-        return Passes{answer->step_ms, {}, {}, answer->involuntary_switches, 0.0};
+        return Passes{answer->step_ms, {}, {}, answer->involuntary_switches, answer->others_share, 0.0};
     }
 
     // All arms read the same sequences: what one left out would make it faster.

@@ -7,7 +7,8 @@
 //               another start would take (docs/compare.md)
 //     warm up   of each workload in each round; two passes of each arm in the first, the second of which says
 //               how many passes a block has
-//     blocks    in every block every arm passes over the same sequences, in an order drawn anew
+//     blocks    in every block every arm passes over the same sequences, in an order drawn anew; one in which
+//               others had the processors is repeated, a quarter as many as were planned at the most
 //
 // The number of rounds is fixed before the first block, those of blocks and passes before the first block of
 // a workload, never by the results.

@@ -31,6 +31,8 @@ Json timed_block(const std::optional<InferenceBlock>& block) {
             {"position", block->sample.position},
             {"outlier", block->sample.outlier},
             {"round", block->round},
+            {"repeated", block->repeated},
+            {"others_share", block->others_share < 0.0 ? Json(nullptr) : Json(block->others_share)},
             {"involuntary_switches", count_or_null(block->sample.involuntary_switches)},
             {"turn_ms", base::number_or_null(block->wall_ms)}};
 }
@@ -127,6 +129,7 @@ Json to_json(const InferenceResult& result) {
     for (const auto& pair : result.pairs) pairs.push_back(inference_pair(result, pair));
     return {{"operation", name(result.operation)},
             {"rounds", result.rounds},
+            {"repeated_blocks", result.repeated_blocks},
             {"workloads", workloads},
             {"arms", arms},
             {"pairs", pairs},

@@ -6,9 +6,9 @@
 
 #include "core/kernel/base/executed_text.h"
 #include "core/kernel/base/joined.h"
-#include "core/workbench/compare/page/page_parts.h"
 #include "core/workbench/compare/inference/cache_table.h"
 #include "core/workbench/compare/inference/inference_report.h"
+#include "core/workbench/compare/page/page_parts.h"
 #include "core/workbench/report/html_table.h"
 #include "core/workbench/report/html_text.h"
 #include "core/workbench/report/svg_plot.h"
@@ -72,7 +72,7 @@ std::string headline(const InferenceResult& result) {
 std::string head(const InferenceResult& result, const ComparisonFacts& facts) {
     std::string html = "<h1>" + escape(headline(result)) + "</h1>\n";
     if (!facts.title.empty()) html += "<p class=\"lead\">" + escape(facts.title) + "</p>\n";
-    if (!result.pairs.empty()) html += note(started_text(result) + ".");
+    if (const auto how = measured_text(result); !how.empty()) html += note(how + ".");
     if (result.stopped) html += notice("Stopped before its end: the numbers are of what was done.");
     std::vector<const ArmOutcome*> arms;
     for (const auto& arm : result.arms) arms.push_back(&arm);

@@ -17,8 +17,9 @@ nlohmann::ordered_json to_json(const InferenceResult& result);
 
 // "torch: 1.85 [1.82, 1.88] times as fast as gemm, FASTER", of tokens after the first where there are any.
 std::string sentence(const InferenceResult& result, const InferencePair& pair);
-// How often arms were started, and what that leaves open.
-std::string started_text(const InferenceResult& result);
+// How often arms were started and what that leaves open, and how others disturbed them. Empty: there is one
+// arm, and nobody did.
+std::string measured_text(const InferenceResult& result);
 // The pair of an arm on a workload; nullptr: it is the base, or did not run.
 const InferencePair* pair_of(const InferenceResult& result, std::size_t workload, std::size_t arm);
 

@@ -37,16 +37,19 @@ struct InferenceBlock {
     double prefill_ms = not_known, token_ms = not_known;  // medians within the block
     double wall_ms = 0.0;                                 // of the turn, by the coordinator's clock
     int round = 0;                                        // from 0
+    double others_share = -1.0;  // of the processors' time, that went to others; below 0: not known
+    bool repeated = false;       // another took its place, since some arm was disturbed in it
 };
 
 // One arm on one workload.
 struct WorkloadResult {
     std::vector<std::optional<InferenceBlock>> blocks;  // nothing: the arm had failed before
-    std::vector<double> pass_ms, prefill_ms, token_ms;  // of every pass; of every token after a first one
-    std::vector<std::vector<std::int64_t>> generated;   // of the last pass
-    std::int64_t prompt_tokens = -1;                    // of a pass; -1: not known, here and below
-    std::int64_t read_bytes = -1;                       // of weights, for each token after the first
-    std::int64_t cache_bytes = -1;                      // at the end of a pass
+    // Of every pass, and of every token after a first one, of the blocks that count.
+    std::vector<double> pass_ms, prefill_ms, token_ms;
+    std::vector<std::vector<std::int64_t>> generated;  // of the last pass
+    std::int64_t prompt_tokens = -1;                   // of a pass; -1: not known, here and below
+    std::int64_t read_bytes = -1;                      // of weights, for each token after the first
+    std::int64_t cache_bytes = -1;                     // at the end of a pass
     std::int64_t peak_memory_bytes = -1;
     nlohmann::ordered_json executed = nlohmann::ordered_json::object();
     int outliers = 0;
@@ -73,7 +76,8 @@ struct InferenceArmResult : ArmOutcome {
 };
 
 // How many times as fast an arm is as the first that works, block by block: `speedup` and the verdict are of
-// tokens after the first where there are any, else of a whole pass.
+// tokens after the first where there are any, else of a whole pass. A verdict that the medians of these
+// contradict is none: they are what is shown.
 struct InferencePair : JudgedSpeed {
     std::size_t workload = 0, base = 0, arm = 0;
     base::Interval pass;
@@ -87,6 +91,7 @@ struct InferenceResult {
     std::vector<InferencePair> pairs;
     int rounds = 1;                              // in each of which every arm was started anew
     std::vector<int> blocks;                     // by workload
+    int repeated_blocks = 0;                     // of all workloads, since some arm was disturbed
     std::vector<std::int64_t> passes_per_block;  // by workload
     bench::Peaks peaks;                          // of the machine, in this very run
     std::uint64_t seed = 0;
@@ -96,6 +101,8 @@ struct InferenceResult {
     bool forced() const;  // some arm differs in what should be equal
     // The first arm that works; all others are relative to it. Its index, or that of no arm.
     std::size_t base() const;
+    // The largest share that others had of the processors in blocks that count; below 0: not known.
+    double most_of_others() const;
     // 0: all arms ran;  1: some did not, or it was stopped;  5: an arm is WRONG.
     int exit_code() const;
 };
@@ -107,7 +114,7 @@ template <class Pick>
 BlockCosts block_costs(const WorkloadResult& result, const Pick& pick) {
     BlockCosts costs;
     for (const auto& block : result.blocks) {
-        const bool timed = block && std::isfinite(pick(*block));
+        const bool timed = block && !block->repeated && std::isfinite(pick(*block));
         costs.round_of.push_back(block ? block->round : costs.round_of.empty() ? 0 : costs.round_of.back());
         costs.all.push_back(timed ? std::optional(pick(*block)) : std::nullopt);
         costs.good.push_back(timed && !block->sample.outlier ? costs.all.back() : std::nullopt);

@@ -8,6 +8,8 @@ namespace {
 
 using Values = std::vector<double>;
 
+bool counts(const std::optional<InferenceBlock>& block) { return block && !block->repeated; }
+
 // `of_block`: the medians within blocks, which the interval is over.
 Latency latency(const Values& all, const Values& of_block, std::uint64_t seed) {
     Latency made;
@@ -24,7 +26,8 @@ template <class Pick>
 Values of_blocks(const WorkloadResult& result, const Pick& pick) {
     Values values;
     for (const auto& block : result.blocks) {
-        if (block && !block->sample.outlier && std::isfinite(pick(*block))) values.push_back(pick(*block));
+        if (counts(block) && !block->sample.outlier && std::isfinite(pick(*block)))
+            values.push_back(pick(*block));
     }
     return values;
 }
@@ -35,12 +38,12 @@ double token_of(const InferenceBlock& block) { return block.token_ms; }
 void mark_outlier_blocks(WorkloadResult& result) {
     std::vector<bench::TimedSample> samples;
     for (const auto& block : result.blocks) {
-        if (block) samples.push_back(block->sample);
+        if (counts(block)) samples.push_back(block->sample);
     }
     bench::mark_outliers(samples);
     std::size_t next = 0;
     for (auto& block : result.blocks) {
-        if (block) block->sample.outlier = samples[next++].outlier;
+        if (counts(block)) block->sample.outlier = samples[next++].outlier;
     }
     result.outliers = static_cast<int>(
         std::count_if(samples.begin(), samples.end(), [](const auto& sample) { return sample.outlier; }));
@@ -106,13 +109,28 @@ bench::RatioEstimate ratio(const WorkloadResult& base, const WorkloadResult& arm
     return estimate(block_costs(base, pick), block_costs(arm, pick));
 }
 
+bool judged_by_token(const InferenceResult& all, const InferencePair& pair) {
+    return all.workloads[pair.workload].tokens > 1 &&
+           !all.arms[pair.base].results[pair.workload].by_coordinator &&
+           !all.arms[pair.arm].results[pair.workload].by_coordinator;
+}
+
+// Of what is shown of both: medians of all that was timed, where the verdict is of blocks one by one.
+double ratio_of_medians(const InferenceResult& all, const InferencePair& pair) {
+    const auto shown = [&](std::size_t arm) {
+        const auto& result = all.arms[arm].results[pair.workload];
+        return (judged_by_token(all, pair) ? result.next_token : result.pass).ms.median;
+    };
+    return shown(pair.base) / shown(pair.arm);
+}
+
 // Of one workload, as far as it can be said before all comparisons are known.
 bench::RatioEstimate compare_pair(const InferenceResult& all, InferencePair& pair) {
     const auto& theirs = all.arms[pair.base].results[pair.workload];
     const auto& ours = all.arms[pair.arm].results[pair.workload];
     const auto tokens = all.workloads[pair.workload].tokens;
     const bool from_outside = theirs.by_coordinator || ours.by_coordinator;
-    const bool by_token = tokens > 1 && !from_outside;
+    const bool by_token = judged_by_token(all, pair);
     const auto pick = [&](const InferenceBlock& block) { return judged_of(block, by_token); };
     const auto of_base = block_costs(theirs, pick), of_arm = block_costs(ours, pick);
     const auto made = estimate(of_base, of_arm);
@@ -144,6 +162,18 @@ bool InferenceResult::forced() const {
 std::size_t InferenceResult::base() const {
     const auto found = std::find_if(arms.begin(), arms.end(), [](const auto& arm) { return arm.ok(); });
     return static_cast<std::size_t>(found - arms.begin());
+}
+
+double InferenceResult::most_of_others() const {
+    double most = -1.0;
+    for (const auto& arm : arms) {
+        for (const auto& of_workload : arm.results) {
+            for (const auto& block : of_workload.blocks) {
+                if (counts(block)) most = std::max(most, block->others_share);
+            }
+        }
+    }
+    return most;
 }
 
 int InferenceResult::exit_code() const {
@@ -178,6 +208,7 @@ void summarise_inference(InferenceResult& result, double margin) {
     for (std::size_t i = 0; i < estimates.size(); ++i)
         comparisons.push_back({&result.pairs[i], estimates[i]});
     conclude(comparisons, margin);
+    for (auto& pair : result.pairs) weigh_medians(pair, ratio_of_medians(result, pair), margin);
     mark_wrong(result);
 }
 

@@ -6,6 +6,7 @@
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/bench/measure/text_table.h"
+#include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/inference/cache_table.h"
 #include "core/workbench/compare/inference/inference_report.h"
 #include "core/workbench/report/html_text.h"
@@ -161,12 +162,14 @@ std::string told_of_pairs(const InferenceResult& result) {
     for (const auto& pair : result.pairs) {
         if (!pair.reason.empty() || !pair.note.empty()) text += wrapped(sentence(result, pair));
     }
-    if (result.pairs.empty()) return text;
-    text += wrapped(started_text(result) +
-                    (result.pairs.size() > 1 ? "; verdicts are corrected for " +
-                                                   std::to_string(result.pairs.size()) + " comparisons (Holm)"
-                                             : ""));
-    return "\n" + text;
+    if (const auto how = measured_text(result); !how.empty()) text += wrapped(how);
+    return text.empty() ? "" : "\n" + text;
+}
+
+std::string started_text(const InferenceResult& result) {
+    if (result.rounds > 1) return "each arm was started " + std::to_string(result.rounds) + " times";
+    return "each arm was started once: a difference that comes with a start, of 1 % or so, counts as the "
+           "arm's (--rounds 5)";
 }
 
 std::string machine(const InferenceResult& result) {
@@ -190,13 +193,17 @@ std::string sentence(const InferenceResult& result, const InferencePair& pair) {
     return result.workloads[pair.workload].text() + ": " + result.arms[pair.arm].spec.name + " is " +
            report::in_words(name(pair.verdict)) + ", " + base::interval_text(pair.speedup) +
            " times as fast as " + result.arms[pair.base].spec.name +
-           (pair.reason.empty() ? "" : " (" + pair.reason + ")") + (pair.note.empty() ? "" : "; " + pair.note);
+           (pair.reason.empty() ? "" : " (" + pair.reason + ")") +
+           (pair.note.empty() ? "" : "; " + pair.note);
 }
 
-std::string started_text(const InferenceResult& result) {
-    if (result.rounds > 1) return "each arm was started " + std::to_string(result.rounds) + " times";
-    return "each arm was started once: a difference that comes with a start, of 1 % or so, counts as the "
-           "arm's (--rounds 5)";
+std::string measured_text(const InferenceResult& result) {
+    std::string text;
+    if (!result.pairs.empty()) text = started_text(result);
+    if (result.pairs.size() > 1)
+        text += "; verdicts are corrected for " + std::to_string(result.pairs.size()) + " comparisons (Holm)";
+    base::add_item(text, disturbed_text(result.repeated_blocks, result.most_of_others()), "; ");
+    return text;
 }
 
 std::string to_text(const InferenceResult& result) {

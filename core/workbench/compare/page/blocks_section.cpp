@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/page/page_arms.h"
 #include "core/workbench/compare/page/page_parts.h"
 #include "core/workbench/report/html_text.h"
@@ -49,6 +50,9 @@ std::string blocks_section(const Comparison& comparison) {
     if (comparison.rounds > 1)
         caption += " Every arm was started anew " + std::to_string(comparison.rounds - 1) +
                    " times on the way, at the vertical lines.";
+    if (const auto disturbed = disturbed_text(comparison.repeated_blocks, comparison.most_of_others());
+        !disturbed.empty())
+        caption += " Disturbed by others: " + disturbed + ".";
     if (outliers > 0) caption += " Left out: " + std::to_string(outliers) + " samples that were outliers.";
     return section("Blocks", "<figure>\n" + report::legend(plot.curves) + report::line_plot_for_all(plot) +
                                  "<figcaption>" + escape(caption) + "</figcaption>\n</figure>\n");

@@ -67,7 +67,7 @@ private:
         };
         for (const auto& [place, text] : request_.implied) add(place, text);
         for (std::size_t i = 0; i < request_.overrides.size(); ++i)
-            add("--set #" + std::to_string(i + 1), request_.overrides[i]);
+            add(place_of_override(i), request_.overrides[i]);
         return overrides;
     }
 
@@ -265,6 +265,8 @@ private:
 };
 
 }  // namespace
+
+std::string place_of_override(std::size_t index) { return "--set #" + std::to_string(index + 1); }
 
 LoadResult load(const LoadRequest& request) { return Loader(request).run(); }
 

@@ -29,6 +29,9 @@ struct ComponentSchema {
 // that id.
 using OptionSchemas = std::map<std::pair<Kind, std::string>, ComponentSchema>;
 
+// Where mistakes in the overrides[index] of a LoadRequest are told: "--set #2".
+std::string place_of_override(std::size_t index);
+
 // What an argument or an option of another name stands for.
 struct Implied {
     std::string place;  // "--weights"; problems are told there

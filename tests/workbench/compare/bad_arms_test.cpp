@@ -14,8 +14,7 @@ TEST_CASE("every arm's mistakes at once, before anything runs") {
     CHECK_THAT(outcome.err, contains("error: nothing was run: 3 of 4 arms cannot be compared\n"));
     CHECK_THAT(
         outcome.err,
-        contains(
-            "arm \"typo\":\n    --set #1: error: optimizer.lrr: unknown key; did you mean optimizer.lr?"));
+        contains("arm \"typo\":\n    --arm: error: optimizer.lrr: unknown key; did you mean optimizer.lr?"));
     CHECK_THAT(outcome.err, contains("arm \"nobody\":\n"));
     CHECK_THAT(outcome.err, contains("arm \"range\":\n"));
     CHECK(outcome.err.find("arm \"good\"") == std::string::npos);
@@ -26,6 +25,38 @@ TEST_CASE("a backend that cannot serve is named with its reason") {
     const auto outcome = compared_text(job, {"--vary", "precision.backend=torch/fp32,torch/fp8"});
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err, contains("arm \"precision=torch/fp8\":\n"));
+}
+
+TEST_CASE("what is wrong with an arm's value is told with where it was written") {
+    const TinyJob job;
+    const Words set{"--set", "optimizer.weight_decay=0.1"};
+    auto outcome = compared_text(job, with(set, {"--vary", "optimizer.lr=1e-3,-1"}));
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err, contains("    --vary: error: optimizer.lr: ") && !contains("--set #"));
+    outcome = compared_text(job, {"--vary", "attention.backend=torch", "--vary", "optimizer.lr=1e-3,-1"});
+    CHECK_THAT(outcome.err, contains("    --vary #2: error: optimizer.lr: ") && contains("1 of 2 arms"));
+    outcome = compared_text(job, {"--arm", "a: optimizer.weight_decay=0 optimizer.lr=-1"});
+    CHECK_THAT(outcome.err, contains("    --arm, value 2: error: optimizer.lr: "));
+    outcome = compared_text(job, {"--set", "optimizer.lrr=1e-3", "--vary", "attention.backend=naive,torch"});
+    CHECK_THAT(outcome.err, contains("--set #1: error: optimizer.lrr: ") && !contains("--vary: error"));
+    job.write("job.toml", bytes_of(job.file("job.toml")) + "\n[[arm]]\nset = [\"optimizer.lr=-1\"]\n");
+    outcome = compared_text(job, set);
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err,
+               contains("job.toml:") && contains(": error: optimizer.lr: ") && !contains("--set #"));
+}
+
+TEST_CASE("arms of other batches are sent to an epoch, in which they may be compared") {
+    const TinyJob job;
+    const std::string epoch =
+        "batch.size: 2, the base has 4\n    --operation epoch compares passes over the same samples, in "
+        "whatever batches; --force compares them nevertheless, and every output says so";
+    const auto outcome = compared_text(job, {"--vary", "batch.size=4,2"});
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err, contains(epoch));
+    const auto others =
+        compared_text(job, {"--arm", "a: batch.size=4", "--arm", "b: batch.size=2 run.seed=9"});
+    CHECK_THAT(others.err, contains("--force compares them") && !contains("--operation epoch"));
 }
 
 TEST_CASE("other models, data and seeds are refused, and marked where they are forced") {
@@ -90,7 +121,7 @@ TEST_CASE("data and vocabulary that are not there are told before any process st
     outcome = compared_text(job, {"--operation", "forward", "--arm", "good:", "--arm",
                                   "bad: data.vocabulary=" + job.file("gone.txt")});
     check_refused(outcome,
-                  {"1 of 2 arms cannot be compared\narm \"bad\":\n    --set #1: error: data.vocabulary: " +
+                  {"1 of 2 arms cannot be compared\narm \"bad\":\n    --arm: error: data.vocabulary: " +
                        job.file("gone.txt"),
                    "is not a fair comparison with \"good\""});
 }

@@ -294,10 +294,26 @@ private:
         return joined(problems, "\n");
     }
 
+    // "--vary #2": of the second of several. All differ, for texts are kept by them.
+    static std::string place_of(const compare::ArmSpec& arm, std::size_t value) {
+        if (arm.overrides.size() < 2) return arm.written_in;
+        return arm.written_in + (arm.levels.empty() ? ", value " : " #") + std::to_string(value + 1);
+    }
+
+    // What is wrong with a value is told with where it was written, which is not always --set.
     JobOptions job_of(const compare::ArmSpec& arm) const {
         auto options = request_.job;
-        const auto own = compare::without_arm_keys(arm.overrides);
-        options.overrides.insert(options.overrides.end(), own.begin(), own.end());
+        if (arm.written_in.empty()) {
+            const auto own = compare::without_arm_keys(arm.overrides);
+            options.overrides.insert(options.overrides.end(), own.begin(), own.end());
+            return options;
+        }
+        options.overrides.clear();
+        for (std::size_t i = 0; i < request_.job.overrides.size(); ++i)
+            options.implied.push_back({config::place_of_override(i), request_.job.overrides[i]});
+        for (std::size_t i = 0; i < arm.overrides.size(); ++i)
+            for (const auto& one : compare::without_arm_keys({arm.overrides[i]}))
+                options.implied.push_back({place_of(arm, i), one});
         return options;
     }
 
@@ -317,7 +333,7 @@ private:
         if (problem = share_out(arm, *config); !problem.empty()) return problem;
         if (arm.ranks > 1 && config->runtime.threads != arm.threads) {
             // Who is fastest on as many threads as a rank has.
-            options.overrides.push_back("runtime.threads=" + std::to_string(arm.threads));
+            options.implied.push_back({"ranks", "runtime.threads=" + std::to_string(arm.threads)});
             config =
                 plan_arm(options, host_, request_.purpose, checked_.measured, problem, chosen, mistaken_);
             if (!config) return problem;
@@ -348,7 +364,17 @@ private:
         if (fair) return unread;
         return (unread.empty() ? "" : unread + "\n") + "is not a fair comparison with \"" +
                checked_.arms[checked_.reference_arm].name + "\":\n    " + joined(arm.differs, "\n    ") +
-               "\n--force compares them nevertheless, and every output says so";
+               "\n" + way_out(*config);
+    }
+
+    // Where only batches differ a pass over the same samples compares them fairly.
+    std::string way_out(const config::Config& config) const {
+        const bool in_passes =
+            request_.operation == compare::Operation::step &&
+            compare::unfair_differences(checked_.config, config, compare::Operation::epoch, false).empty();
+        return (in_passes ? "--operation epoch compares passes over the same samples, in whatever batches; "
+                          : "") +
+               std::string("--force compares them nevertheless, and every output says so");
     }
 
     const ArmsRequest& request_;

@@ -70,11 +70,15 @@ public:
             }
             product = std::move(next);
         }
-        for (auto& arm : product) add_again(std::move(arm));
+        for (auto& arm : product) {
+            arm.written_in = "--vary";
+            add_again(std::move(arm));
+        }
     }
 
     void add_stack(const std::string& text) {
         ArmSpec arm;
+        arm.written_in = "--stacks";
         const auto error = read_stack(text, arm);
         if (!error.empty()) return complain("--stacks '" + base::quoted(text) + "'", error);
         add_again(std::move(arm));
@@ -83,6 +87,7 @@ public:
     void add_written(const std::string& text) {
         const auto colon = text.find(':');
         ArmSpec arm;
+        arm.written_in = "--arm";
         arm.name = trimmed(text.substr(0, std::min(colon, text.size())));
         if (colon == std::string::npos || arm.name.empty())
             return complain("--arm '" + base::quoted(text) + "'",
@@ -112,6 +117,7 @@ public:
 
     void add_table(const config::ArmConfig& table) {
         ArmSpec arm;
+        arm.written_in = config::to_string(table.origin);
         arm.name = table.name;
         arm.overrides = table.set;
         arm.program = table.program;

@@ -42,6 +42,7 @@ struct ArmSpec {
     std::int64_t ranks = 1;    // processes that share its steps
     std::int64_t threads = 0;  // of each of them; 0: not known
     double slowed = 0.0;       // share of a step by which each is made to take longer
+    std::string written_in = {};  // where its overrides stand: "--vary", "job.toml:12:1"; empty: nobody says
     bool cached = true;  // of generation: without, each token runs its whole sequence through the model again
 
     bool external() const { return !program.empty(); }

@@ -94,6 +94,7 @@ std::vector<ArmSpec> ladder_arms(const Ladder& ladder, const LadderScale* scale)
         const auto& rung = ladder.rungs[at];
         auto& arm = arms.emplace_back();
         arm.name = rung.name;
+        arm.written_in = ladder.file;
         arm.overrides = ladder.values(at, scale);
         arm.program = rung.program;
         arm.folder = ladder.folder();

@@ -1,6 +1,7 @@
 // `switchyard runs` on folders that are written here: what is told of each run, what differs between them,
 // and what is wrong with them. Folders of real trainings are in jobs/runs_command_test.cpp.
 // To add a case: a folder in `Folders`, and what must be said of it.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -164,6 +165,19 @@ TEST_CASE("runs are listed with what is told of them, and only with the keys tha
         CHECK_THAT(text.out, contains(part));
     for (const char* part : {"model.layers", "train.keep_best", "compare.html", "empty"})
         CHECK_THAT(text.out, !contains(part));
+}
+
+TEST_CASE("in a pipe each run is a line, however wide") {
+    Folders runs;
+    const std::string name(70, 'n');
+    for (const std::string digit : {"1", "2"})
+        runs.add(name + digit,
+                 config_text("[optimizer]\nlr = " + digit + "e-3\nweight_decay = 0." + digit +
+                             "\n[train]\nsteps = 10" + digit + "\nlog_every = " + digit + "\n"));
+    const auto text = run({"runs", runs.path()});
+    CHECK(text.code == 0);
+    CHECK(std::ranges::count(text.out, '\n') == 4);  // what there is, titles, runs
+    CHECK_THAT(text.out, contains("train.log_every"));
 }
 
 TEST_CASE("where several ranks trained a run, their number stands beside each") {

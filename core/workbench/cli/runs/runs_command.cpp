@@ -4,7 +4,10 @@
 #include <cmath>
 #include <ctime>
 #include <iostream>
+#include <limits>
 #include <memory>
+
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -31,6 +34,8 @@ using report::RunList;
 
 constexpr std::size_t shown_keys = 8;
 constexpr std::size_t longest_value = 40;
+// On a terminal; who reads a file or a pipe wants a run on each line.
+constexpr std::size_t seen_width = 110, unfolded = std::numeric_limits<std::size_t>::max();
 
 struct RunsOptions {
     std::string folder = "runs";
@@ -94,7 +99,8 @@ void print(const RunList& list, const std::string& sorted_by) {
         table.row(std::move(row));
         for (const auto& problem : run.problems) table.note(base::printable(problem));
     }
-    std::cout << base::printable(list.folder) << ": " << report::summary_of(list) << '\n' << table.render();
+    std::cout << base::printable(list.folder) << ": " << report::summary_of(list) << '\n'
+              << table.render("  ", ::isatty(STDOUT_FILENO) == 1 ? seen_width : unfolded);
     if (list.differing.size() > keys)
         std::cout << "They differ in " << list.differing.size() - keys
                   << " more keys, which --json and --html show.\n";

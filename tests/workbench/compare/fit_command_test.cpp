@@ -69,6 +69,15 @@ TEST_CASE("a memory that is none, lengths of real data, and what fails at once a
     CHECK_THAT(none.out, contains("not even one sample fits into 1.00 kB"));
 }
 
+TEST_CASE("a size whose loss is not finite is told, and is none that fits") {
+    const TinyJob job;
+    const auto outcome = run({"fit", job.file("job.toml"), "--memory", "1GB", "--most", "4", "--steps", "1",
+                              "--set", "optimizer.lr=1e30", "--set", "optimizer.max_grad_norm=0"});
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.err, contains("batch.size = 1: the loss is not finite at step "));
+}
+
 TEST_CASE("training looks for the batch that fits, and goes on with the one that it found") {
     const TinyJob job;
     const std::string memory = "2MB";

@@ -153,8 +153,7 @@ compare::FitSample FitRun::sample_of(std::int64_t size, const compare::ArmResult
     compare::FitSample sample;
     sample.size = size;
     sample.peak_bytes = arm.peak_memory_bytes;
-    const bool ran = arm.ok() || arm.status == compare::ArmStatus::nan;  // whose numbers take as much
-    if (ran) {
+    if (arm.ok()) {
         sample.outcome = compare::FitOutcome::fits;
         if (arm.samples_per_second > 0.0) sample.samples_per_second = arm.samples_per_second;
         any_fits_ = true;

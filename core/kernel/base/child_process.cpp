@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,14 +90,23 @@ std::string signal_text(int signal) {
 
 }  // namespace
 
-Pipe::Pipe() {
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) ends = {-1, -1};
+Pipe::Pipe(Of of, int least) {
+    const int made = of == Of::bytes ? ::pipe2(ends.data(), O_CLOEXEC)
+                                     : ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data());
+    if (made != 0) ends = {-1, -1};
+    for (std::size_t end = 0; made == 0 && least > 0 && end < ends.size(); ++end) {
+        const int moved = ::fcntl(ends[end], F_DUPFD_CLOEXEC, least);
+        ::close(ends[end]);
+        ends[end] = moved;
+    }
 }
 
 Pipe::~Pipe() {
-    for (const int end : ends) {
-        if (end >= 0) ::close(end);
-    }
+    for (std::size_t end = 0; end < ends.size(); ++end) close(end);
+}
+
+void Pipe::close(std::size_t end) {
+    if (ends[end] >= 0) ::close(take(end));
 }
 
 int Pipe::take(std::size_t end) { return std::exchange(ends[end], -1); }

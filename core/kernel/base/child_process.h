@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,12 +14,18 @@ namespace switchyard::base {
 
 // Both ends are closed on exec, and with it.
 struct Pipe {
+    enum class Of : std::uint8_t { bytes, messages };  // messages: what is sent at once is received at once
+
     std::array<int, 2> ends{-1, -1};  // to read, to write; -1: it could not be made
-    Pipe();
+    Pipe() : Pipe(Of::bytes, 0) {}
+    // `least`: of both descriptors, where some below it are those of another program.
+    Pipe(Of of, int least);
     ~Pipe();
     Pipe(const Pipe&) = delete;
     Pipe& operator=(const Pipe&) = delete;
+    bool open() const { return ends[0] >= 0 && ends[1] >= 0; }
     int take(std::size_t end);
+    void close(std::size_t end);
 };
 
 struct Program {

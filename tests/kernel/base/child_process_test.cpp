@@ -1,6 +1,7 @@
 // Programs that are started by their words: their streams, how they end, and why one cannot be started.
 #include "core/kernel/base/child_process.h"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -52,6 +53,22 @@ TEST_CASE("a program gets its words as they are, its input and its folder") {
     CHECK(echoed.ending.text == "ended with exit code 0");
     CHECK(run({{"cat"}, ""}, "two\nlines\n").output == "two\nlines\n");
     CHECK(run({{"pwd"}, folder.string()}).output == fs::canonical(folder).string() + "\n");
+}
+
+TEST_CASE("a pipe keeps messages apart where it is told to, and out of the way of low descriptors") {
+    Pipe messages(Pipe::Of::messages, 40), bytes(Pipe::Of::bytes, 40);
+    for (Pipe* pipe : {&messages, &bytes}) {
+        REQUIRE(pipe->open());
+        CHECK(std::min(pipe->ends[0], pipe->ends[1]) >= 40);
+        for (const int end : pipe->ends) CHECK(::fcntl(end, F_GETFD) == FD_CLOEXEC);
+        REQUIRE(::write(pipe->ends[1], "one", 3) == 3);
+        REQUIRE(::write(pipe->ends[1], "two", 3) == 3);
+        char text[8];
+        CHECK(::read(pipe->ends[0], text, sizeof text) == (pipe == &messages ? 3 : 6));
+        pipe->close(1);
+        CHECK_FALSE(pipe->open());
+        CHECK(::read(pipe->ends[0], text, sizeof text) == (pipe == &messages ? 3 : 0));
+    }
 }
 
 TEST_CASE("a process tells its number before its program runs, and takes it back if it cannot") {

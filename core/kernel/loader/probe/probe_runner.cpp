@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/kernel/base/child_process.h"
 #include "core/kernel/loader/probe/probe_environment.h"
 
 namespace switchyard::loader {
@@ -32,35 +33,8 @@ constexpr std::size_t most_output = 1 << 10;
 constexpr int report_fd = 3;
 constexpr std::string_view ended = "ended\t";
 
-// Both ends above the descriptors that the program gets, so that none is in the way of another.
-struct Pipe {
-    int read_end = -1;
-    int write_end = -1;
-    Pipe() : Pipe([](int* ends) { return ::pipe2(ends, O_CLOEXEC); }) {}
-    // Of messages: what is sent at once is received at once.
-    static Pipe of_messages() {
-        return Pipe([](int* ends) { return ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends); });
-    }
-    explicit Pipe(int (*make)(int*)) {
-        std::array<int, 2> ends{-1, -1};
-        if (make(ends.data()) != 0) return;
-        read_end = ::fcntl(ends[0], F_DUPFD_CLOEXEC, 10);
-        write_end = ::fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
-        ::close(ends[0]);
-        ::close(ends[1]);
-    }
-    ~Pipe() {
-        close_end(read_end);
-        close_end(write_end);
-    }
-    Pipe(const Pipe&) = delete;
-    Pipe& operator=(const Pipe&) = delete;
-    static void close_end(int& end) {
-        if (end >= 0) ::close(end);
-        end = -1;
-    }
-    bool open() const { return read_end >= 0 && write_end >= 0; }
-};
+// Ends above the descriptors that the program gets, so that none is in the way of another.
+constexpr int least_end = 10;
 
 // Takes what is there; false once all writers have gone.
 bool drain(int fd, std::string& into) {
@@ -148,13 +122,13 @@ public:
     // An error of the system, or 0.
     int start(const ProbeSettings& settings) {
         if (!requests_.open() || !report_.open() || !output_.open()) return errno;
-        ::fcntl(report_.read_end, F_SETFL, O_NONBLOCK);
-        ::fcntl(output_.read_end, F_SETFL, O_NONBLOCK);
+        ::fcntl(report_.ends[0], F_SETFL, O_NONBLOCK);
+        ::fcntl(output_.ends[0], F_SETFL, O_NONBLOCK);
         const int error = spawn(settings);
         if (error != 0) child_ = 0;
-        Pipe::close_end(requests_.read_end);
-        Pipe::close_end(report_.write_end);
-        Pipe::close_end(output_.write_end);
+        requests_.close(0);
+        report_.close(1);
+        output_.close(1);
         return error;
     }
 
@@ -162,15 +136,15 @@ public:
     bool probe(const std::string& library, ProbeTranscript& transcript) {
         const auto latest = Clock::now() + transcript.deadline;
         request(library);
-        std::array<pollfd, 2> pipes{pollfd{report_.read_end, POLLIN, 0}, pollfd{output_.read_end, POLLIN, 0}};
+        std::array<pollfd, 2> pipes{pollfd{report_.ends[0], POLLIN, 0}, pollfd{output_.ends[0], POLLIN, 0}};
         while (true) {
             constexpr auto slice = std::chrono::milliseconds(10);
             ::poll(pipes.data(), pipes.size(), static_cast<int>(slice.count()));
             const bool gone = ends_within(child_, std::chrono::milliseconds(0));
-            if (!drain(report_.read_end, transcript.lines)) pipes[0].fd = -1;
-            if (!drain_last(output_.read_end, transcript.output)) pipes[1].fd = -1;
+            if (!drain(report_.ends[0], transcript.lines)) pipes[0].fd = -1;
+            if (!drain_last(output_.ends[0], transcript.output)) pipes[1].fd = -1;
             if (const auto status = take_ending(transcript.lines)) {
-                drain_last(output_.read_end, transcript.output);
+                drain_last(output_.ends[0], transcript.output);
                 transcript.wait_status = *status;
                 return true;
             }
@@ -186,10 +160,10 @@ private:
     int spawn(const ProbeSettings& settings) {
         posix_spawn_file_actions_t files;
         posix_spawn_file_actions_init(&files);
-        posix_spawn_file_actions_adddup2(&files, requests_.read_end, 0);
-        posix_spawn_file_actions_adddup2(&files, output_.write_end, 1);
-        posix_spawn_file_actions_adddup2(&files, output_.write_end, 2);
-        posix_spawn_file_actions_adddup2(&files, report_.write_end, report_fd);
+        posix_spawn_file_actions_adddup2(&files, requests_.ends[0], 0);
+        posix_spawn_file_actions_adddup2(&files, output_.ends[1], 1);
+        posix_spawn_file_actions_adddup2(&files, output_.ends[1], 2);
+        posix_spawn_file_actions_adddup2(&files, report_.ends[1], report_fd);
         posix_spawn_file_actions_addclosefrom_np(&files, report_fd + 1);
         posix_spawnattr_t attributes;
         posix_spawnattr_init(&attributes);
@@ -216,16 +190,16 @@ private:
 
     // A program that has ended is found out by who waits for its report.
     void request(const std::string& library) const {
-        while (::send(requests_.write_end, library.c_str(), library.size() + 1, MSG_NOSIGNAL) < 0 &&
+        while (::send(requests_.ends[1], library.c_str(), library.size() + 1, MSG_NOSIGNAL) < 0 &&
                errno == EINTR) {
         }
     }
 
     // Its status. Nobody listening is what makes it end what it probes.
     int end() {
-        Pipe::close_end(requests_.write_end);
-        Pipe::close_end(report_.read_end);
-        Pipe::close_end(output_.read_end);
+        requests_.close(1);
+        report_.close(0);
+        output_.close(0);
         if (child_ == 0) return 0;
         if (!ends_within(child_, std::chrono::seconds(10))) ::kill(child_, SIGKILL);
         int status = 0;
@@ -235,8 +209,8 @@ private:
         return status;
     }
 
-    Pipe requests_ = Pipe::of_messages();
-    Pipe report_, output_;
+    base::Pipe requests_{base::Pipe::Of::messages, least_end};
+    base::Pipe report_{base::Pipe::Of::bytes, least_end}, output_{base::Pipe::Of::bytes, least_end};
     pid_t child_ = 0;
 };
 

@@ -43,7 +43,7 @@ std::string read_margin(const std::string& text, LossMargin& margin) {
 }
 
 std::string to_string(const LossMargin& margin) {
-    return margin.relative ? base::digits(100.0 * margin.size, 3) + " %" : base::digits(margin.size, 3);
+    return base::digits(margin.shown(margin.size), 3) + margin.unit();
 }
 
 EquivalenceResult test_equivalence(std::span<const double> base, std::span<const double> arm,

@@ -23,6 +23,10 @@ struct LossMargin {
     double size = 0.02;
     bool relative = false;
 
+    // How differences of losses are shown beside it: in percent where it is relative.
+    double shown(double difference) const { return relative ? 100.0 * difference : difference; }
+    const char* unit() const { return relative ? " %" : ""; }
+
     bool operator==(const LossMargin&) const = default;
 };
 

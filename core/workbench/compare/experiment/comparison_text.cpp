@@ -131,11 +131,10 @@ std::string loss_text(const Comparison& comparison, const PairResult& pair) {
     std::string text = arm + ": final loss " + report::in_words(name(loss.verdict));
     if (!std::isnan(loss.difference)) {
         char numbers[160];
-        const double scale = comparison.margin->relative ? 100.0 : 1.0;
+        const auto& margin = *comparison.margin;
         std::snprintf(numbers, sizeof numbers, ": %+.4g [%+.4g, %+.4g]%s, margin %s, p %.2g",
-                      loss.difference * scale, loss.low * scale, loss.high * scale,
-                      comparison.margin->relative ? " %" : "", bench::to_string(*comparison.margin).c_str(),
-                      loss.p);
+                      margin.shown(loss.difference), margin.shown(loss.low), margin.shown(loss.high),
+                      margin.unit(), bench::to_string(margin).c_str(), loss.p);
         text += numbers;
     }
     return text + (loss.reason.empty() ? "" : " (" + loss.reason + ")");

@@ -91,9 +91,8 @@ GateFinding judge_loss(const PairResult& pair, const bench::LossMargin& margin) 
                                                                       : GateOutcome::cannot_tell;
     finding.text = loss.reason;
     if (finding.text.empty())
-        finding.text = "its final loss differs by " +
-                       base::digits(loss.difference * (margin.relative ? 100.0 : 1.0), 3) +
-                       (margin.relative ? " %" : "");
+        finding.text =
+            "its final loss differs by " + base::digits(margin.shown(loss.difference), 3) + margin.unit();
     return finding;
 }
 

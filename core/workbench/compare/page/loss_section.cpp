@@ -73,18 +73,18 @@ std::string final_losses(const Comparison& comparison) {
         if (const auto& loss = pair.loss) {
             const bool sure =
                 std::isfinite(loss->difference) && std::isfinite(loss->low) && std::isfinite(loss->high);
-            const double scale = comparison.margin->relative ? 100.0 : 1.0;
+            const auto& by = *comparison.margin;
             if (sure)
-                row[2] = page_interval({loss->difference * scale, loss->low * scale, loss->high * scale}) +
-                         (comparison.margin->relative ? " %" : "");
+                row[2] =
+                    page_interval({by.shown(loss->difference), by.shown(loss->low), by.shown(loss->high)}) +
+                    by.unit();
             row[3] = in_words(name(loss->verdict)) + why(loss->reason);
         }
         table.row(row);
     }
     const auto& margin = *comparison.margin;
     return "<h3>Final losses after " + page_number(static_cast<double>(comparison.loss_steps), 1) +
-           " steps, within " +
-           (margin.relative ? page_number(margin.size * 100.0) + " %" : page_number(margin.size)) + " of " +
+           " steps, within " + page_number(margin.shown(margin.size)) + margin.unit() + " of " +
            escape(base_of(comparison)) + "?</h3>\n" + table.html() +
            note("Two one-sided t-tests, paired by seed (Schuirmann 1987); the margin was set before.");
 }

@@ -45,6 +45,12 @@ TEST_CASE("a plan shows every slot with what was chosen, how, and why nothing el
     CHECK_THAT(text.out, contains("encoder.0-5"));
     CHECK_THAT(text.out, contains("train, eval"));
     CHECK_THAT(text.out, contains("not asked for: fused/fused, naive/naive"));
+    const auto brief = run({"plan", "configs/demo.toml", "--brief"});
+    CHECK(brief.code == 0);
+    CHECK_THAT(brief.out, contains("\nattention ") && contains("\noptimizer ") && contains("named\n"));
+    CHECK_THAT(brief.out, contains("parameters in float32 (auto), no loss scaling (auto)"));
+    CHECK_THAT(brief.out, !contains("not asked for: ") && !contains(" does not serve it: "));
+    CHECK(run({"plan", "configs/demo.toml", "--brief", "--verbose"}).code == 2);
     const auto verbose = run({"plan", "configs/demo.toml", "--verbose"});
     CHECK_THAT(verbose.out,
                contains("request: bfloat16 on cpu, padded, train, needs_grad, batch 1..32, heads 12"));

@@ -37,7 +37,7 @@ struct PlanCommand {
     std::string saved;
     RanksOptions ranks;
     JsonOption json;
-    bool verbose = false;
+    bool brief = false, verbose = false;
 };
 
 machine::DescribedHost host_named(const std::string& wanted) {
@@ -141,7 +141,10 @@ int plan(const PlanCommand& options) {
     if (!options.save.empty()) write_file(options.save, resolver::saved_plan_text(plan));
     if (options.json.on_stdout()) return Exit::fine;
     std::cout << base::printable(options.job.config) << " on " << host_line(host) << "\n\n"
-              << plan_text(plan, options.verbose) << stages_text(stages) << refused;
+              << plan_text(plan, options.brief     ? PlanDetail::brief
+                                 : options.verbose ? PlanDetail::all
+                                                   : PlanDetail::reasons)
+              << stages_text(stages) << refused;
     if (scaled) std::cout << '\n' << ranks_text(*scaled);
     const auto tokenizer =
         data::tokenizer_line(data::find_tokenizer(job.config.data, job.config.train.weights));
@@ -164,7 +167,10 @@ Action setup_plan(CLI::App& command) {
         .add_option("--host", options->host,
                     "plan for a described host (a name, or the path of a TOML file) instead of this machine")
         ->type_name("NAME");
-    command.add_flag("-v,--verbose", options->verbose, "also show requests, options and libraries");
+    auto* const brief =
+        command.add_flag("-b,--brief", options->brief, "only what was chosen and how, not why nothing else");
+    command.add_flag("-v,--verbose", options->verbose, "also show requests, options and libraries")
+        ->excludes(brief);
     add_ranks_options(command, options->ranks);
     add_json(command, options->json);
     command.add_option("--save", options->save, "write what was chosen to this file")

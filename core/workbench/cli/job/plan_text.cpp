@@ -73,17 +73,18 @@ std::string shadow_text(const PlanRow& shadow) {
            shadow.how + ", from " + config::to_string(shadow.use.origin) + ")";
 }
 
-Lines notes_of(const PlanRow& row, bool verbose) {
+Lines notes_of(const PlanRow& row, PlanDetail detail) {
     Lines lines;
     for (const auto& warning : row.warnings) lines.push_back("warning: " + warning);
     lines.insert(lines.end(), row.notes.begin(), row.notes.end());
-    if (verbose) add_details(row, lines);
+    if (detail == PlanDetail::all) add_details(row, lines);
     if (row.chosen && !row.chosen->composed.empty())
         lines.push_back("composed by the core: " + joined(row.chosen->composed));
     if (row.chosen && row.chosen->accuracy == Accuracy::reduced) {
         lines.push_back("reduced accuracy: relative error up to " +
                         resolver::to_text(row.chosen->accuracy_bound));
     }
+    if (detail == PlanDetail::brief) return lines;
     add_passed_over(row, lines);
     add_refused(row, lines);
     return lines;
@@ -95,16 +96,16 @@ struct Entry {
     Lines phases;
 };
 
-std::vector<Entry> entries_of(const resolver::Plan& plan, bool verbose) {
+std::vector<Entry> entries_of(const resolver::Plan& plan, PlanDetail detail) {
     std::vector<Entry> entries;
     for (const auto& row : plan.rows) {
         Entry entry;
         entry.cells = {row.use.slot, row.use.layers, std::string(name(row.use.request->dtype)),
                        row.chosen ? chosen_text(*row.chosen) : "none", row.how};
-        entry.notes = notes_of(row, verbose);
+        entry.notes = notes_of(row, detail);
         if (const auto* const shadow = plan.shadow_of(row); shadow != nullptr) {
             entry.notes.push_back(shadow_text(*shadow));
-            if (verbose) add_details(*shadow, entry.notes);
+            if (detail == PlanDetail::all) add_details(*shadow, entry.notes);
         }
         const auto same = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) {
             return e.cells == entry.cells && e.notes == entry.notes;
@@ -186,9 +187,9 @@ std::string host_line(const HostInfo& host) {
     return text + (host.devices.empty() ? ", no accelerator" : "");
 }
 
-Text plan_text(const resolver::Plan& plan, bool verbose) {
+Text plan_text(const resolver::Plan& plan, PlanDetail detail) {
     Table table({"slot", "layers", "phase", "dtype", "chosen", "how"});
-    for (const auto& entry : entries_of(plan, verbose)) {
+    for (const auto& entry : entries_of(plan, detail)) {
         const auto& cells = entry.cells;
         table.row({cells[0], cells[1], joined(entry.phases), cells[2],
                    paint(cells[3] == "none" ? Color::red : Color::green, cells[3]), cells[4]});

@@ -1,6 +1,7 @@
 // A plan for people.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/kernel/base/terminal.h"
@@ -12,8 +13,13 @@ namespace switchyard::cli {
 std::string host_line(const HostInfo& host);
 
 // Each slot with what was chosen and how, what the core composes around it, and why nothing else. Phases that
-// differ in nothing share a row. `verbose`: also requests, options, libraries.
-base::Text plan_text(const resolver::Plan& plan, bool verbose);
+// differ in nothing share a row.
+enum class PlanDetail : std::uint8_t {
+    brief,    // not why nothing else
+    reasons,  // all of that
+    all,      // also requests, options, libraries
+};
+base::Text plan_text(const resolver::Plan& plan, PlanDetail detail);
 
 // What could not be served, for stderr, with the place in the configuration; empty if the plan is ok.
 std::string plan_problems(const resolver::Plan& plan);

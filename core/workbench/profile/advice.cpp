@@ -37,8 +37,8 @@ double ratio_of(const TimedComponent& other, const TimedComponent& now) {
 }
 
 struct Saving {
-    double ms = 0.0;        // of a step
-    double before = 0.0;    // the time of the uses that it serves
+    double ms = 0.0;         // of a step
+    double before = 0.0;     // the time of the uses that it serves
     bool everywhere = true;  // it serves all uses of the kind
     std::string chosen;
 };
@@ -55,7 +55,8 @@ void add_components(std::vector<Advice>& all, const Profile& profile, const std:
             for (const auto& use : timed) {
                 if (use.kind != kind) continue;
                 const auto* const line = line_of(profile.uses, use.use);
-                const auto *const other = component_of(use, component), *const now = component_of(use, use.chosen);
+                const auto *const other = component_of(use, component), *const now =
+                                                                            component_of(use, use.chosen);
                 if (other == nullptr || now == nullptr) {
                     saving.everywhere = false;
                     continue;
@@ -70,8 +71,8 @@ void add_components(std::vector<Advice>& all, const Profile& profile, const std:
         if (best == nullptr) continue;
         const auto& saving = components[*best];
         const auto faster = saving.before / (saving.before - saving.ms);
-        const auto value = saving.everywhere ? "\"" + *best + "\""
-                                             : "[\"" + *best + "\", \"" + saving.chosen + "\"]";
+        const auto value =
+            saving.everywhere ? "\"" + *best + "\"" : "[\"" + *best + "\", \"" + saving.chosen + "\"]";
         all.push_back({kind + ".backend = " + value, saving.ms / profile.step_ms,
                        "timed beside " + saving.chosen + " on the plan's requests it is " +
                            base::digits(faster) + " times as fast, and these take " +
@@ -97,8 +98,9 @@ void add_precision(std::vector<Advice>& all, const Profile& profile, const JobFa
     if (after <= 0.0) return;
     all.push_back({facts.narrow_precision, (before - after) / profile.step_ms,
                    "the components that take " + hundredths(before / profile.step_ms) + " of a step are " +
-                       base::digits(before / after) + " times as fast with it, timed on the plan's requests; "
-                                                      "gradients and values become coarser",
+                       base::digits(before / after) +
+                       " times as fast with it, timed on the plan's requests; "
+                       "gradients and values become coarser",
                    true});
 }
 
@@ -111,22 +113,25 @@ void add_keys(std::vector<Advice>& all, const Profile& profile, const JobFacts& 
                 of_tokens += line.ms;
         }
         all.push_back({facts.packed_layout, profile.padding * of_tokens / step,
-                       hundredths(profile.padding) + " of the places in a batch are padding, and slots that "
-                                                  "compute on them take " +
+                       hundredths(profile.padding) +
+                           " of the places in a batch are padding, and slots that "
+                           "compute on them take " +
                            hundredths(of_tokens / step) + " of a step"});
     }
     if (!facts.recompute.empty()) {
         double again = 0.0;
         for (const auto& line : profile.slots) again += line.again_ms;
         all.push_back({"train.recompute = \"none\"", again / step,
-                       "what runs a second time (" + facts.recompute + ") takes that much; activations take "
-                                                                       "more memory without"});
+                       "what runs a second time (" + facts.recompute +
+                           ") takes that much; activations take "
+                           "more memory without"});
     }
     if (const double data = slot_share(profile, "data_loader"); !facts.workers.empty())
         all.push_back({facts.workers, data, "the step waits for its batches for that long"});
     // What a step takes whatever its batch: half as much a sample with a batch twice as large.
     const double between = profile.between_ms();
-    const double fixed = slot_share(profile, "optimizer") + slot_share(profile, "precision_clipping") + between / step;
+    const double fixed =
+        slot_share(profile, "optimizer") + slot_share(profile, "precision_clipping") + between / step;
     if (facts.batch_size > 0)
         all.push_back({"batch.size = " + std::to_string(2 * facts.batch_size), fixed / 2.0,
                        "the optimizer, clipping and what is between operators take " + hundredths(fixed) +

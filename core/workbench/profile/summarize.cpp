@@ -142,7 +142,8 @@ private:
         if (own < 0.5 * event.milliseconds()) return {};
         const auto& name = recording.name_of(event);
         if (!name.ends_with(".backward")) return event.cost;
-        return owner.call >= 0 ? recording.events[static_cast<std::size_t>(owner.call)].backward_cost : Cost{};
+        return owner.call >= 0 ? recording.events[static_cast<std::size_t>(owner.call)].backward_cost
+                               : Cost{};
     }
 
     Lines slots_, uses_, layers_, operators_;

@@ -39,9 +39,9 @@ struct ArmSpec {
     // Its steps have other samples than the base's, more or fewer: speeds are compared by sample, and nothing
     // is said of how far its first step and its losses are from the base's.
     bool own_batches = false;
-    std::int64_t ranks = 1;    // processes that share its steps
-    std::int64_t threads = 0;  // of each of them; 0: not known
-    double slowed = 0.0;       // share of a step by which each is made to take longer
+    std::int64_t ranks = 1;       // processes that share its steps
+    std::int64_t threads = 0;     // of each of them; 0: not known
+    double slowed = 0.0;          // share of a step by which each is made to take longer
     std::string written_in = {};  // where its overrides stand: "--vary", "job.toml:12:1"; empty: nobody says
     bool cached = true;  // of generation: without, each token runs its whole sequence through the model again
 

@@ -240,7 +240,7 @@ private:
         column("target_column", draft_.target_column);
         out_ << held << '\n';
         if (bytes_) out_ << "tokenizer = \"bytes\"\n";
-        if (draft_.task == TaskKind::causal_lm && draft_.text_column.empty())
+        if (in_blocks())
             out_
                 << "blocks = \"fixed\"            # lines end to end, in blocks of batch.max_length tokens\n";
         if (request_.facts.bad_rows > 0)
@@ -249,8 +249,18 @@ private:
         out_ << '\n';
     }
 
-    // Tokens that 95 % of the texts do not exceed: of four bytes each, as pieces of English words are.
-    std::int64_t max_length() const {
+    // Lines end to end, cut into samples that are all as long.
+    bool in_blocks() const { return draft_.task == TaskKind::causal_lm && draft_.text_column.empty(); }
+
+    std::int64_t bytes_of_token() const { return bytes_ ? 1 : 4; }  // as pieces of English words have
+
+    std::int64_t most_tokens() const {
+        const auto most = request_.model.max_positions > 0 && !bytes_ ? request_.model.max_positions : 512;
+        return std::min<std::int64_t>(most, 512);
+    }
+
+    // Tokens that 95 % of the texts do not exceed.
+    std::int64_t usual_length() const {
         std::int64_t bytes = 0;
         for (const auto& column : request_.facts.columns) {
             const bool read = column.name == draft_.text_column || column.name == draft_.pair_column ||
@@ -259,21 +269,35 @@ private:
                 bytes = draft_.pair_column.empty() ? std::max(bytes, column.percent_95_bytes)
                                                    : bytes + column.percent_95_bytes;
         }
-        if (draft_.task == TaskKind::causal_lm) bytes = std::max<std::int64_t>(bytes, 1024);
-        const auto tokens = (bytes_ ? bytes : bytes / 4) + 2;
-        const auto rounded = (tokens + 31) / 32 * 32;
-        const auto most = request_.model.max_positions > 0 && !bytes_ ? request_.model.max_positions : 512;
-        return std::clamp<std::int64_t>(rounded, 32, std::min<std::int64_t>(most, 512));
+        return bytes / bytes_of_token() + 2;
+    }
+
+    std::int64_t max_length() const {
+        const bool continues = draft_.task == TaskKind::causal_lm;
+        const auto tokens = std::max(usual_length(), continues ? 1024 / bytes_of_token() + 2 : 0);
+        return std::min((tokens + 31) / 32 * 32, most_tokens());
     }
 
     void write_batch() {
-        out_ << "[batch]\nsize = 32\nmax_length = " << max_length()
-             << "          # tokens; about 95 % of these texts are shorter, longer ones are cut\n\n";
+        const auto* const what = in_blocks() ? "tokens of a block, which goes on with the next text"
+                                 : usual_length() <= max_length()
+                                     ? "tokens; about 95 % of these texts are shorter, longer ones are cut"
+                                     : "tokens; more than 5 % of these texts are longer and are cut";
+        out_ << "[batch]\nsize = 32\nmax_length = " << max_length() << "          # " << what << "\n\n";
+    }
+
+    // That the rows which were looked at make, those held out among them.
+    double samples() const {
+        const auto rows = static_cast<double>(request_.facts.rows);
+        if (!in_blocks() || request_.facts.columns.empty()) return rows;
+        const auto bytes = request_.facts.columns.front().mean_bytes;
+        const auto tokens = bytes / static_cast<double>(bytes_of_token()) + 1.0;  // and the end of the text
+        return rows * tokens / static_cast<double>(max_length());
     }
 
     void write_training() {
-        const auto rows = static_cast<std::int64_t>(static_cast<double>(request_.facts.rows) * 0.9);
-        const auto every = std::max<std::int64_t>(10, rows / 32 / 2);
+        const auto every =
+            std::max<std::int64_t>(in_blocks() ? 1 : 10, static_cast<std::int64_t>(samples() * 0.9 / 32 / 2));
         const bool classes = draft_.task == TaskKind::classification;
         out_ << "[train]\nepochs = 3\neval_every = " << every
              << "         # steps; about twice an epoch\nkeep_best = \""

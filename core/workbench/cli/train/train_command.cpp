@@ -92,8 +92,14 @@ void describe_data(const train::Session& session) {
     const auto tokenizer = data::tokenizer_line(data::find_tokenizer(config.data, config.train.weights));
     if (!tokenizer.empty())
         text << "tokenizer: " << tokenizer << " (" << session.tokenizer().size() << " tokens)\n";
-    text << "data: " << rows.used << " training samples, " << eval.used << " evaluation samples ("
-         << rows.read + eval.read << " rows read, " << rows.skipped + eval.skipped << " skipped, "
+    const auto size_of = [](const auto& samples) { return samples == nullptr ? 0 : samples->size(); };
+    if (config.data.blocks == config::Blocks::none)
+        text << "data: " << rows.used << " training samples, " << eval.used << " evaluation samples (";
+    else
+        text << "data: " << size_of(session.data().train) << " training samples of " << rows.used
+             << " texts, " << size_of(session.data().eval) << " evaluation samples of " << eval.used
+             << " texts (";
+    text << rows.read + eval.read << " rows read, " << rows.skipped + eval.skipped << " skipped, "
          << rows.truncated + eval.truncated << " cut to " << session.config().batch.max_length << " tokens";
     if (rows.split + eval.split > 0) text << ", " << rows.split + eval.split << " split into several samples";
     text << ")\n";

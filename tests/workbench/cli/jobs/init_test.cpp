@@ -90,6 +90,39 @@ TEST_CASE("a configuration of init trains, with a new model and with one of Hugg
     }
 }
 
+// Of 3000 lines of 9 bytes and their end, 27000 for training: blocks of 512, of which 32 are a step.
+TEST_CASE("init counts blocks, not lines, where texts are in blocks, and so does training") {
+    const TinyJob job;
+    std::string text;
+    for (int i = 0; i < 3000; ++i) text += "line " + std::to_string(1000 + i) + "\n";
+    const auto out = job.file("lines.toml");
+    REQUIRE(run({"init", job.write("lines.txt", text), "--out", out}).code == 0);
+    CHECK(value_in(out, "batch.max_length") == 512);
+    CHECK(value_in(out, "train.eval_every") == 1);
+    CHECK_THAT(bytes_of(out), contains("# tokens of a block, which goes on with the next text"));
+    CHECK_THAT(bytes_of(out), !contains("longer ones are cut"));
+    const auto trained = run({"train", out, "--run", out + ".run", "--set", "train.steps=1", "--set",
+                              "batch.size=1", "--set", "model.layers=1", "--set", "model.hidden_size=32",
+                              "--set", "model.intermediate_size=32", "--set", "runtime.auto=priority"});
+    INFO(trained.err);
+    CHECK(trained.code == 0);
+    const auto line = trained.err.substr(trained.err.find("data: "));
+    const auto samples = std::stol(line.substr(6));
+    CHECK((samples > 45 && samples < 60));
+    CHECK_THAT(line.substr(0, line.find('\n')), contains(" training samples of 2"));
+    CHECK_THAT(line.substr(0, line.find('\n')), contains(" evaluation samples of "));
+}
+
+TEST_CASE("init says of texts that are longer than a sample that they are cut") {
+    const TinyJob job;
+    const auto out = job.file("long.toml");
+    const std::string words(600, 'w');
+    const auto data = job.write("long.csv", rows("text,label", {words + ",good", words + ",bad"}));
+    REQUIRE(run({"init", data, "--out", out}).code == 0);
+    CHECK(value_in(out, "batch.max_length") == 512);
+    CHECK_THAT(bytes_of(out), contains("# tokens; more than 5 % of these texts are longer and are cut"));
+}
+
 TEST_CASE("init overwrites nothing and says what it cannot make a job of") {
     const TinyJob job;
     job.trained("base", {"train.steps=1"});

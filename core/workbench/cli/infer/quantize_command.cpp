@@ -312,6 +312,10 @@ Action setup_quantize(CLI::App& command) {
                     "calibration finds; weight-int8, weight-int4: weights alone")
         ->required()
         ->check(CLI::IsMember({"dynamic", "static", "weight-int8", "weight-int4"}))
+        ->transform([](std::string written) {  // before it is checked; configurations have weight_int4
+            std::ranges::replace(written, '_', '-');
+            return written;
+        })
         ->type_name("METHOD");
     add_number(command, "--group", options->group,
                "columns of a weight that share a scale, a multiple of 16; 0: whole rows, as is usual for 8 "

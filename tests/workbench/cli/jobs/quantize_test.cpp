@@ -142,6 +142,10 @@ TEST_CASE("options of quantize that would change nothing are refused") {
          "--method static, or no --range"},
         {"weight-int8", {"--percentile", "99"}, "--percentile: error: says how --method static calibrates"},
         {"weight-int4", {"--samples", "8"}, "--samples: error: says how --method static calibrates"},
+        // As quantization.method is written.
+        {"weight_int4",
+         {"--samples", "8"},
+         "--samples: error: says how --method static calibrates, and --method weight-int4 does not"},
         {"static",
          {"--range", "entropy", "--percentile", "99"},
          "--percentile: error: is of --range percentile, and --range is entropy"},

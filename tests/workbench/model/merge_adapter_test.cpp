@@ -1,8 +1,12 @@
 // Adapters of PEFT's form merged into folders of a few small numbers, against what is computed here.
+#include <csignal>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include <sys/resource.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -157,6 +161,45 @@ TEST_CASE("tables of tokens with other rows take the place of the base's, and th
     CHECK(adapted.tensor("model.embed_tokens.weight").equal(table + at::matmul(b, a).t() * 2));
     CHECK(adapted.tensor("lm_head.weight").equal(head));
     CHECK(adapted.config()["vocab_size"] == 6);
+}
+
+TEST_CASE("merge adds a product to the weight that was trained whole and saved beside it") {
+    const auto q = numbers(2, 3, 1), whole = numbers(2, 3, 2), a = numbers(4, 3, 3), b = numbers(2, 4, 4);
+    const std::string name = GENERATE(as<std::string>(), "h.q_proj.weight", "h.q_proj.base_layer.weight",
+                                      "h.q_proj.modules_to_save.weight");
+    const Merge of(llama, {{"h.q_proj.weight", q}}, {},
+                   {{"h.q_proj.lora_A.weight", a}, {"h.q_proj.lora_B.weight", b}, {name, whole}});
+    CHECK(of.merge().merged.size() == 1);
+    CHECK(of.size() == 1);
+    CHECK(of.tensor("h.q_proj.weight").equal(whole + at::matmul(b, a) * 2));
+}
+
+TEST_CASE("a merge that cannot be written is no mistake of the user's and leaves no folder") {
+    const Merge of(llama, {{"h.q_proj.weight", numbers(200, 300, 1)}}, {{"r", 2}, {"lora_alpha", 2}},
+                   {{"h.q_proj.weight", numbers(200, 300, 2)}});
+    const bool there = GENERATE(false, true);
+    if (there) fs::create_directory(of.merged);
+    struct rlimit old {};
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &old) == 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit small { 10'000, old.rlim_max };
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    std::string message = "nothing";
+    bool of_the_user = false;
+    try {
+        of.merge();
+    } catch (const base::InputError& error) {
+        of_the_user = true;
+        message = error.what();
+    } catch (const std::exception& error) {
+        message = error.what();
+    }
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &old) == 0);
+    std::signal(SIGXFSZ, handler);
+    CHECK_THAT(message, test::contains("cannot write " + of.merged));
+    CHECK_FALSE(of_the_user);
+    CHECK(fs::exists(of.merged) == there);
+    CHECK((!there || fs::is_empty(of.merged)));
 }
 
 TEST_CASE("merge refuses by name what an adapter has besides products and tensors that were trained whole") {

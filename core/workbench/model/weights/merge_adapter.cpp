@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -91,9 +92,13 @@ public:
             auto* const weight = has_part(name, below) ? find(without_part(name, below)) : nullptr;
             if (weight != nullptr) set(*weight, view_stored(file_, stored).to(weight->tensor.scalar_type()));
         }
-        for (const auto& stored : file_->tensors()) {
-            stop_if_told();
-            take(stored);
+        // A weight that was trained whole and has a product is the one with the other added.
+        for (const bool products_now : {false, true}) {
+            for (const auto& stored : file_->tensors()) {
+                if (is_of_product(name_of(stored)) != products_now) continue;
+                stop_if_told();
+                take(stored);
+            }
         }
         if (result.merged.empty() && result.whole.empty())
             throw InputError(path_ + ": error: has no tensors");
@@ -106,10 +111,10 @@ public:
     void write(const std::string& folder, const std::string& run_model) const {
         stop_if_told();
         if (auto error = write_safetensors(folder + "/model.safetensors", weights_, {{"format", "pt"}}))
-            throw InputError(*error);
+            throw std::runtime_error(*error);
         stop_if_told();
         if (auto error = base::write_file_atomically(folder + "/config.json", config(run_model)))
-            throw InputError(*error);
+            throw std::runtime_error(*error);
     }
 
     void stop_if_told() const {
@@ -138,6 +143,11 @@ private:
 
     static std::string name_of(const StoredTensor& stored) {
         return stored.name.substr(adapter_prefix.size());
+    }
+
+    static bool is_of_product(const std::string& name) {
+        return std::ranges::any_of(
+            products, [&](const Ends& ends) { return name.ends_with(ends.a) || name.ends_with(ends.b); });
     }
 
     const StoredTensor* stored(const std::string& name) const {
@@ -289,7 +299,7 @@ bool copy_file(const std::string& from, const std::string& file, const std::stri
     std::error_code error;
     if (!fs::is_regular_file(from + "/" + file, error)) return false;
     fs::copy_file(from + "/" + file, folder + "/" + file, error);
-    if (error) throw InputError(from + "/" + file + ": error: cannot be copied: " + error.message());
+    if (error) throw std::runtime_error(from + "/" + file + ": cannot be copied: " + error.message());
     return true;
 }
 
@@ -322,6 +332,7 @@ MergeResult merge_adapter(const std::string& adapter, const std::string& base, c
         throw InputError(folder + ": error: is there already and not empty; expected a new folder");
     Merging merging(adapter, base, stop);
     merging.merge();
+    const bool made = !is_folder(folder);
     fs::create_directories(folder, error);
     if (error) throw InputError(folder + ": error: cannot be made: " + error.message());
     try {
@@ -331,6 +342,7 @@ MergeResult merge_adapter(const std::string& adapter, const std::string& base, c
         merging.stop_if_told();
     } catch (...) {
         for (const auto& entry : fs::directory_iterator(folder, error)) fs::remove_all(entry.path(), error);
+        if (made) fs::remove(folder, error);
         throw;
     }
     return merging.result;

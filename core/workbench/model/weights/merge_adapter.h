@@ -22,9 +22,9 @@ struct MergeStopped {};
 // adapter, else of the run, else of the base. `folder` is made and must be empty. `base`: empty means what
 // the adapter names. `run_model`: the folder `model` of the run that trained the adapter, which says what the
 // outputs of a classifier or a regression mean; empty: there is none, and labels that the base does not have
-// are LABEL_0 and so on. Throws base::InputError: for files that cannot be read or written, an adapter that
-// is not of this base, and what read_adapter_config refuses; MergeStopped where `stop` says so, which is
-// asked between tensors and files. Then nothing is left in `folder`.
+// are LABEL_0 and so on. Throws base::InputError: for files that cannot be read, an adapter that is not of
+// this base, and what read_adapter_config refuses; std::runtime_error for files that cannot be written;
+// MergeStopped where `stop` says so, which is asked between tensors and files. Then `folder` is as it was.
 MergeResult merge_adapter(const std::string& adapter, const std::string& base, const std::string& folder,
                           const std::string& run_model = "", const std::function<bool()>& stop = {});
 

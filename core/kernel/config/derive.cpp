@@ -9,6 +9,7 @@
 #include "core/kernel/config/mesh_checks.h"
 #include "core/kernel/config/metric_names.h"
 #include "core/kernel/config/shadow_checks.h"
+#include "core/kernel/config/suggest.h"
 #include "core/kernel/config/table.h"
 
 namespace switchyard::config {
@@ -113,18 +114,18 @@ private:
     // A mistake in `keys` together, told at the first of them that was written; says nothing if one of
     // them is in doubt.
     void require(bool good, const std::vector<Key>& keys, const std::string& message,
-                 const std::string& expected) {
+                 const std::string& expected, const std::string& hint = {}) {
         if (good || std::ranges::any_of(keys, [this](const Key& key) { return doubtful(key); })) return;
         const auto place = std::ranges::find_if(keys, [this](const Key& key) { return written(key); });
         const Key& key = place == keys.end() ? keys.front() : *place;
-        report(written(key) ? config_.origins[key] : Origin{}, key, message, expected);
+        report(written(key) ? config_.origins[key] : Origin{}, key, message, expected, hint);
     }
 
-    void report(const Origin& origin, const Key& key, const std::string& message,
-                const std::string& expected) {
+    void report(const Origin& origin, const Key& key, const std::string& message, const std::string& expected,
+                const std::string& hint = {}) {
         const std::string prefix = origin.source == Origin::Source::preset ? "preset " : "";
         reading_.problems.push_back(
-            {prefix + origin.name, origin.line, origin.column, key, message, expected});
+            {prefix + origin.name, origin.line, origin.column, key, message, expected, hint});
     }
 
     void check_heads() {
@@ -319,11 +320,13 @@ private:
         const auto metric = kept_metric(train);
         auto known = metric_names(config_);
         const bool is_known = std::ranges::count(known, metric) > 0;
+        const auto near = is_known ? "" : suggest(metric.empty() ? train.keep_best : metric, known);
         const std::string key = "train.keep_best";
         require(is_known, {key, "task.kind", "task.labels", "loss.projection"},
                 toml_string(train.keep_best) + " is no metric of " + std::string(name(config_.task.kind)) +
                     (config_.loss.projection ? " with loss.projection" : ""),
-                "eval." + base::joined(known, ", eval."));
+                "eval." + base::joined(known, ", eval."),
+                did_you_mean(near.empty() ? "" : toml_string("eval." + near)));
         require(train.eval_every > 0, {key, "train.eval_every"},
                 "only the end is evaluated, so that no checkpoint is better than another",
                 "train.eval_every above 0");

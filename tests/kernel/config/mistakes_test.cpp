@@ -83,9 +83,14 @@ TEST_CASE("a metric that is never computed is told with those that are") {
           place +
               "\"eval.r2\" is no metric of masked_lm; expected eval.loss, eval.accuracy, "
               "eval.perplexity\n");
-    CHECK(kept("accuracy", "") == place +
-                                      "\"accuracy\" is no metric of masked_lm; expected eval.loss, "
-                                      "eval.accuracy, eval.perplexity\n");
+    CHECK(kept("accuracy", "") ==
+          place +
+              "\"accuracy\" is no metric of masked_lm; expected eval.loss, eval.accuracy, "
+              "eval.perplexity; did you mean \"eval.accuracy\"?\n");
+    CHECK(kept("eval.acuracy", "")
+              .starts_with(place +
+                           "\"eval.acuracy\" is no metric of masked_lm; expected eval.loss, eval.accuracy, "
+                           "eval.perplexity; did you mean \"eval.accuracy\"?\n"));
     CHECK(kept("eval.accuracy", "[loss]\nprojection = true\n") ==
           place +
               "\"eval.accuracy\" is no metric of masked_lm with loss.projection; expected eval.loss, "

@@ -82,7 +82,8 @@ std::string text_problem(const data::Tokenizer& tokenizer, const std::string& te
 
 std::vector<Embedding> embed(const config::Config& config, const model::BoundPlan& plan,
                              const model::Model& model, const data::Tokenizer& tokenizer,
-                             const std::vector<std::string>& texts, const EmbedOptions& options) {
+                             const std::vector<std::string>& texts, const EmbedOptions& options,
+                             const std::function<void()>& before) {
     const at::NoGradGuard no_grad;
     std::vector<Sample> samples(texts.size());
     std::vector<Embedding> results(texts.size());
@@ -97,6 +98,7 @@ std::vector<Embedding> embed(const config::Config& config, const model::BoundPla
     plan.precision().begin_step();
     const auto batch = static_cast<std::size_t>(config.batch.size);
     for (std::size_t first = 0; first < order.size(); first += batch) {
+        if (before) before();
         const auto last = order.begin() + static_cast<std::ptrdiff_t>(std::min(first + batch, order.size()));
         embedder.embed(samples, {order.begin() + static_cast<std::ptrdiff_t>(first), last}, results);
     }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,10 +39,12 @@ std::string embed_problem(const config::Config& config);
 std::string text_problem(const data::Tokenizer& tokenizer, const std::string& text);
 
 // In the order of the texts, none of which has a problem. Uses the plan's phase eval, in batches of
-// batch.size of texts of like length. Sums are formed in float64.
+// batch.size of texts of like length. Sums are formed in float64. `before` is called
+// before each batch; what it throws ends the work.
 std::vector<Embedding> embed(const config::Config& config, const model::BoundPlan& plan,
                              const model::Model& model, const data::Tokenizer& tokenizer,
-                             const std::vector<std::string>& texts, const EmbedOptions& options);
+                             const std::vector<std::string>& texts, const EmbedOptions& options,
+                             const std::function<void()>& before = {});
 
 }  // namespace switchyard::infer
 

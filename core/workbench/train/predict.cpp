@@ -46,13 +46,16 @@ data::SampleList samples_of(const Session& session, const std::vector<GivenText>
 
 // Calls `use(batch, values)` with what the model says of each batch of the samples.
 template <class Use>
-void for_each_batch(Session& session, const SampleSource& samples, const Use& use) {
+void for_each_batch(Session& session, const SampleSource& samples, const BeforeBatch& before,
+                    const Use& use) {
     model::ForwardContext context;
     context.phase = Phase::eval;
     const auto& loader = session.start_eval_loader(samples);
     session.plan().precision().begin_step();
-    for (Batch batch; loader.next(batch);)
+    for (Batch batch; loader.next(batch);) {
+        if (before) before();
         use(batch, told(session.model().logits(context, batch), session.config().task.kind));
+    }
     session.plan().precision().end_step();
 }
 
@@ -74,11 +77,11 @@ bool takes_pairs(const config::Config& config) {
 }
 
 std::vector<std::vector<double>> predict(Session& session, const std::vector<GivenText>& texts,
-                                         const data::LabelScale& scale) {
+                                         const data::LabelScale& scale, const BeforeBatch& before) {
     const at::NoGradGuard no_grad;
     const auto samples = samples_of(session, texts);
     std::vector<std::vector<double>> rows(texts.size());
-    for_each_batch(session, samples, [&](const Batch& batch, const at::Tensor& values) {
+    for_each_batch(session, samples, before, [&](const Batch& batch, const at::Tensor& values) {
         const auto columns = values.size(1);
         for (std::size_t i = 0; i < batch.samples.size(); ++i) {
             const auto* from = values.const_data_ptr<double>() + static_cast<std::int64_t>(i) * columns;
@@ -95,7 +98,8 @@ std::string word_problem(const Session& session, const std::string& text) {
     return add_words(text, tokens, [](const std::string&) {});
 }
 
-std::vector<std::vector<LabelledWord>> predict_words(Session& session, const std::vector<GivenText>& texts) {
+std::vector<std::vector<LabelledWord>> predict_words(Session& session, const std::vector<GivenText>& texts,
+                                                     const BeforeBatch& before) {
     const at::NoGradGuard no_grad;
     std::vector<std::vector<std::int64_t>> places;  // of each text's words, as FramedWords has them
     std::vector<std::vector<LabelledWord>> labelled;
@@ -115,7 +119,7 @@ std::vector<std::vector<LabelledWord>> predict_words(Session& session, const std
         sample.ids = std::move(framed.ids);
         samples.add(std::move(sample));
     }
-    for_each_batch(session, samples, [&](const Batch& batch, const at::Tensor& values) {
+    for_each_batch(session, samples, before, [&](const Batch& batch, const at::Tensor& values) {
         const bool packed = batch.source.tokens.layout == Layout::packed;
         const auto columns = values.size(1);
         std::int64_t begin = 0;  // of the text, among the rows of values

@@ -53,4 +53,13 @@ TEST_CASE("embeddings of MiniLM-L6 are those of transformers, mean, normalized o
             CHECK(values.sub(expected).abs().max().item<double>() < 1e-5);
         }
     }
+    // Between the two batches of two it can be stopped.
+    struct Stopped {};
+    int asked = 0;
+    const auto second = [&asked] {
+        if (++asked == 2) throw Stopped{};
+    };
+    CHECK_THROWS_AS(
+        infer::embed(made.config, made.plan, *made.model, *opened.tokenizer, sentences, {}, second), Stopped);
+    CHECK(asked == 2);
 }

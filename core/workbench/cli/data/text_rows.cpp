@@ -205,7 +205,11 @@ void TextRows::pass_over(const File& file, const data::RowPlace& place, const st
 
 bool TextRows::hand_on() {
     if (batch_.empty()) return true;
-    take_(batch_);
+    try {
+        take_(batch_);
+    } catch (const Stopped&) {
+        return false;
+    }
     taken_ += static_cast<std::int64_t>(batch_.size());
     batch_.clear();
     batch_bytes_ = 0;

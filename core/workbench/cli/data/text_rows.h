@@ -44,6 +44,8 @@ public:
 
     // Why a text cannot be used; empty: it can.
     using Problem = std::function<std::string(const std::string& text)>;
+    // For Take to throw where it saw the interruption itself: these rows are not taken.
+    struct Stopped {};
     using Take = std::function<void(const std::vector<TextRow>& rows)>;
     using Interrupted = std::function<bool()>;
     // Calls `take` with at most `rows` rows at a time, in their order, until `interrupted` holds, which is

@@ -1,5 +1,6 @@
 // switchyard embed RUN|FOLDER TEXT...
 #include <charconv>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -55,10 +56,11 @@ public:
         return infer::text_problem(session_.tokenizer(), text);
     }
 
-    // `rows`: where the texts stand; nullptr: nowhere.
-    void add(const std::vector<std::string>& texts, const std::vector<TextRow>* rows) {
+    // `rows`: where the texts stand; nullptr: nowhere. `before`: called before each batch.
+    void add(const std::vector<std::string>& texts, const std::vector<TextRow>* rows,
+             const std::function<void()>& before = {}) {
         const auto all = infer::embed(session_.config(), session_.plan(), session_.model(),
-                                      session_.tokenizer(), texts, options_.embed);
+                                      session_.tokenizer(), texts, options_.embed, before);
         for (std::size_t i = 0; i < all.size(); ++i) {
             const auto& [values, tokens, cut] = all[i];
             ++count_;
@@ -127,7 +129,9 @@ int embed_rows(const EmbedCommand& options, TextRows& rows, std::int64_t batch, 
     const auto take = [&](const std::vector<TextRow>& some) {
         std::vector<std::string> texts;
         for (const auto& row : some) texts.push_back(row.given.text);
-        embeddings.add(texts, &some);
+        embeddings.add(texts, &some, [&stop] {
+            if (stop) throw TextRows::Stopped{};
+        });
     };
     constexpr std::size_t model_batches = 32;  // enough of them to be made of texts of like length
     rows.read(

@@ -79,13 +79,14 @@ Told told_words(const std::vector<std::string>& labels, const std::vector<train:
 Predictions::Predictions(train::Session& session, data::LabelScale scale)
     : session_(session), scale_(std::move(scale)) {}
 
-std::vector<Told> Predictions::of(const std::vector<train::GivenText>& texts) {
+std::vector<Told> Predictions::of(const std::vector<train::GivenText>& texts,
+                                  const train::BeforeBatch& before) {
     for (const auto& given : texts) look_at(given);
     const auto& config = session_.config();
     const auto labels = data::label_names(config);
     std::vector<Told> all;
     if (cells_hold_text()) {
-        for (const auto& words : train::predict_words(session_, texts)) {
+        for (const auto& words : train::predict_words(session_, texts, before)) {
             const bool whole =
                 std::ranges::none_of(words, [](const auto& word) { return word.probabilities.empty(); });
             cut_ += whole ? 0 : 1;
@@ -97,7 +98,7 @@ std::vector<Told> Predictions::of(const std::vector<train::GivenText>& texts) {
     const auto& tell = kind == TaskKind::regression    ? told_numbers
                        : kind == TaskKind::multi_label ? told_labels
                                                        : told_class;
-    for (const auto& row : train::predict(session_, texts, scale_)) all.push_back(tell(labels, row));
+    for (const auto& row : train::predict(session_, texts, scale_, before)) all.push_back(tell(labels, row));
     return all;
 }
 

@@ -22,7 +22,7 @@ public:
         nlohmann::ordered_json json;  // "label" and "probabilities", "labels" and these, "values", or "words"
     };
     // In the order of the texts.
-    std::vector<Told> of(const std::vector<train::GivenText>& texts);
+    std::vector<Told> of(const std::vector<train::GivenText>& texts, const train::BeforeBatch& before = {});
 
     std::int64_t batch_size() const { return session_.config().batch.size; }
     std::vector<std::string> titles() const;  // of the cells

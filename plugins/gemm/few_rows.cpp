@@ -1,5 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "few_rows.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // compiles this file once for each target
 #include <hwy/highway.h>
 
@@ -54,6 +55,10 @@ void arrange(const Number* x, std::int64_t in, float* to) {
     for (; i < in; ++i) to[i] = static_cast<float>(x[i]);
 }
 
+// A core that waits for memory has too few lines under way to read as fast as the machine can: it asks for
+// those that come, further ahead than its own prefetching looks, which ends at a page of 4096 bytes.
+constexpr std::int64_t bytes_ahead = 4096;
+
 // The products of some rows of x with one row of the weight. More sums than one for each keep additions from
 // waiting for each other.
 template <class Number, int rows>
@@ -76,6 +81,8 @@ void one_output(const StreamCall& call, const Number* weight, float* sums) {
         }
     };
     for (; i + loads * step <= call.in; i += loads * step) {
+        for (int load = 0; load < loads; ++load)
+            hwy::Prefetch(reinterpret_cast<const char*>(weight + i + load * step) + bytes_ahead);
         for (int load = 0; load < loads; ++load) add(load);
     }
     for (; i + step <= call.in; i += step) add(0);

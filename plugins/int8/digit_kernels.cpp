@@ -86,7 +86,7 @@ struct DigitHalves {
 };
 
 // Lines that are asked for this far ahead: a panel is read faster than a core finds lines by itself.
-constexpr int fetched_ahead = 2048;
+constexpr int fetched_ahead = 4096;
 
 // Sums of a block: at least twelve at a time where there are rows enough or not, since one takes five cycles.
 template <class Values, int rows>

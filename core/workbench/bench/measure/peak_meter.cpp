@@ -46,14 +46,22 @@ void copy_parts(void* to, const void* from, std::int64_t bytes) {
     });
 }
 
+// Two stretches a thread, and lines asked for ahead: a core that waits for each line has too few under way,
+// and reads two thirds of what it can on some processors.
 std::uint64_t read_parts(const void* from, std::int64_t bytes) {
+    constexpr std::size_t line_words = 8, ahead = 4096 / sizeof(std::uint64_t);
     std::atomic<std::uint64_t> total{0};
     for_each_part(bytes, [&](std::int64_t begin, std::int64_t end) {
-        const auto* words = reinterpret_cast<const std::uint64_t*>(static_cast<const char*>(from) + begin);
-        const auto count = static_cast<std::size_t>((end - begin) / 64 * 8);
-        std::uint64_t sums[8] = {};
-        for (std::size_t i = 0; i < count; i += 8) {
-            for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += words[i + lane];
+        const auto* const first =
+            reinterpret_cast<const std::uint64_t*>(static_cast<const char*>(from) + begin);
+        const auto count = static_cast<std::size_t>((end - begin) / 128) * line_words;
+        const std::uint64_t* const second = first + count;
+        std::uint64_t sums[line_words] = {};
+        for (std::size_t i = 0; i < count; i += line_words) {
+            __builtin_prefetch(first + i + ahead);
+            __builtin_prefetch(second + i + ahead);
+            for (std::size_t lane = 0; lane < line_words; ++lane)
+                sums[lane] += first[i + lane] + second[i + lane];
         }
         for (const std::uint64_t sum : sums) total += sum;
     });

@@ -59,8 +59,8 @@ SWITCHYARD_DIGITS void split(DigitsOf& block) {
         block.sums[digit] = all[digit] + all[4 + digit] + all[8 + digit] + all[12 + digit];
 }
 
-// What one load of 64 bytes holds: 16 outputs of four columns, or of eight. Their numbers without a sign, four
-// columns of an output side by side.
+// What one load of 64 bytes holds: 16 outputs of four columns, or of eight. Their numbers without a sign,
+// four columns of an output side by side.
 struct DigitBytes {
     static constexpr int quads = 1;
     static SWITCHYARD_DIGITS __m512i order() {
@@ -88,7 +88,7 @@ struct DigitHalves {
 // Lines that are asked for this far ahead: a panel is read faster than a core finds lines by itself.
 constexpr int fetched_ahead = 4096;
 
-// Sums of a block: at least twelve at a time where there are rows enough or not, since one takes five cycles.
+// Sums of a block, nine to twelve at a time, since one takes five cycles.
 template <class Values, int rows>
 SWITCHYARD_DIGITS inline void block_sums(const std::int32_t*& digits, const std::int8_t*& from,
                                          std::int64_t columns, const std::int32_t* start, __m512i order,
@@ -163,7 +163,7 @@ SWITCHYARD_DIGITS void panel_rows(const DigitCall& call) {
 #pragma GCC unroll 4
             for (int r = 0; r < rows; ++r)
                 total[r] =
-                    _mm512_fmadd_ps(sums[r], _mm512_mul_ps(scale, _mm512_set1_ps(block_scales[r])), total[r]);
+                    _mm512_fmadd_ps(_mm512_mul_ps(sums[r], scale), _mm512_set1_ps(block_scales[r]), total[r]);
             start += rows * digit_count;
             block_scales += rows;
         }

@@ -6,7 +6,7 @@
 // To split a number into parts that a unit for short integers multiplies exactly: Ootomo, Ozaki, Yokota 2024,
 // DGEMM on integer matrix multiplication unit, Int. J. High Perform. Comput. Appl. 38.
 //
-// What is lost is what float32 would lose beside that largest value: 2^-24 of it for each x, at most.
+// What is lost is what float32 would lose beside that largest value: 2^-23 of it for each x, at most.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Products with weights in 8 or 4 bits of inputs as they come. Few rows stream the panels, and are made of
-// integers (digit_product.h) or of floats; for many the weight is decoded, some outputs at a time, and tiles or
-// LibTorch multiply.
+// integers (digit_product.h) or of floats; for many the weight is decoded, some outputs at a time, and tiles
+// or LibTorch multiply.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -288,6 +288,19 @@ TEST_CASE("an arm's counts are those of the batches that all arms share") {
     CHECK(refused.arms[0].status == ArmStatus::protocol_error);
     CHECK_THAT(refused.arms[0].reason, contains("; the shared batches have "));
 
+    // A larger batch of its own, as rungs of a ladder have, is not that of the file.
+    settings.shared_steps = [](int) { return std::vector<StepCounts>{{4, 100}}; };
+    MadeUp larger = steady(100);
+    larger.samples = 7;
+    Log log;
+    for (const bool own : {false, true}) {
+        std::vector<StartedArm> arms;
+        arms.push_back(made_up_arm("a", steady(100), log));
+        arms.push_back(made_up_arm("b", larger, log));
+        arms.back().spec.own_batches = own;
+        CHECK(run_experiment(std::move(arms), settings).arms[1].ok() == own);
+    }
+
     // The file that was found to make an arm 1.9e18 times as fast.
     CHECK(wrong_counts({{4, 100}}, 7, 5, 9223372036854775807, 100) ==
           "it reports 9223372036854775807 samples for 5 steps; the shared batches have 20");

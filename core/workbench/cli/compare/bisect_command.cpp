@@ -131,7 +131,7 @@ private:
         const ArmMessages messages(checked_,
                                    {options_.first, folder_.path(), compare::Operation::step, 0, "", 0, 0});
         const auto stop = [this] { return static_cast<bool>(stop_); };
-        // What warms up are steps like others, two at least; a turn that other programs disturb is repeated.
+        // What warms up are steps like others, two at least.
         const auto behind = std::max<std::int64_t>(1, options_.steps - 2);
         auto settings = one_turn_each(messages, behind, options_.timeout, stop);
         settings.reference_arm = checked_.reference_arm;

@@ -122,14 +122,14 @@ public:
             throw Failure("there are " + counted(list.arms.size(), "arm") +
                           ", which share the time of --time; --yes compares "
                           "them all, --one-at-a-time takes the values of --vary one by one");
+        external_ =
+            std::ranges::any_of(list.arms, [](const compare::ArmSpec& arm) { return arm.external(); });
         for (auto& arm : list.arms) {
             const auto problem = check(arm);
             if (!problem.empty()) complain(arm.name, problem);
             checked_.arms.push_back(std::move(arm));
         }
-        const bool external =
-            std::ranges::any_of(checked_.arms, [](const compare::ArmSpec& arm) { return arm.external(); });
-        if (external && base_ranks_ > 1)
+        if (external_ && base_ranks_ > 1)
             complain(checked_.arms[checked_.reference_arm].name,
                      "ranks: external arms load the batches of the first configuration, of which a rank has "
                      "a part; let one of a single rank come first");
@@ -294,9 +294,12 @@ private:
         return joined(problems, "\n");
     }
 
-    // "--vary #2": of the second of several. All differ, for texts are kept by them.
-    static std::string place_of(const compare::ArmSpec& arm, std::size_t value) {
+    // "--vary #2": of the second of several. All differ, for texts are kept by them. What a ladder or a stack
+    // makes of several places has no number: it is told by its key, of which there is one.
+    std::string place_of(const compare::ArmSpec& arm, std::size_t value) const {
         if (arm.overrides.size() < 2) return arm.written_in;
+        if (!request_.rungs.empty() || arm.written_in == "--stacks")
+            return arm.written_in + ", " + arm.overrides[value].substr(0, arm.overrides[value].find('='));
         return arm.written_in + (arm.levels.empty() ? ", value " : " #") + std::to_string(value + 1);
     }
 
@@ -364,13 +367,15 @@ private:
         if (fair) return unread;
         return (unread.empty() ? "" : unread + "\n") + "is not a fair comparison with \"" +
                checked_.arms[checked_.reference_arm].name + "\":\n    " + joined(arm.differs, "\n    ") +
-               "\n" + way_out(*config);
+               "\n" + way_out(arm, *config);
     }
 
-    // Where only batches differ a pass over the same samples compares them fairly.
-    std::string way_out(const config::Config& config) const {
+    // Where only batches differ a pass over the same samples compares them fairly, which neither ranks nor
+    // other programs make.
+    std::string way_out(const compare::ArmSpec& arm, const config::Config& config) const {
+        const bool can_pass = !external_ && arm.ranks == 1 && base_ranks_ == 1;
         const bool in_passes =
-            request_.operation == compare::Operation::step &&
+            request_.operation == compare::Operation::step && can_pass &&
             compare::unfair_differences(checked_.config, config, compare::Operation::epoch, false).empty();
         return (in_passes ? "--operation epoch compares passes over the same samples, in whatever batches; "
                           : "") +
@@ -381,6 +386,7 @@ private:
     const HostInfo& host_;
     CheckedArms checked_;
     bool first_ = false;
+    bool external_ = false;  // some arm of the list is another program
     bool mistaken_ = false;  // what `check` found last is no matter of this machine
     std::int64_t base_ranks_ = 1;
     std::int64_t batch_ = 0;  // of what `check` looked at last

@@ -159,6 +159,7 @@ compare::ExperimentSettings one_turn_each(const ArmMessages& messages, std::int6
     settings.steps_per_block = steps;
     settings.time_ms = settings.warm_up_ms = settings.min_turn_ms = 1.0;
     settings.timeout_ms = timeout * 1e3;
+    settings.repeats = false;
     settings.prepare = [&messages](const compare::Preparation& what) { return messages.prepare(what); };
     settings.drift = [&messages](std::size_t arm, std::size_t base) { return messages.drift(arm, base); };
     settings.shared_steps = [](int) { return std::vector<compare::StepCounts>{}; };

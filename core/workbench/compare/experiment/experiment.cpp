@@ -172,7 +172,10 @@ private:
         const double claimed = std::accumulate(turn.step_ms.begin(), turn.step_ms.end(), 0.0);
         const auto of_what = std::to_string(steps) + (steps == 1 ? " step" : " steps");
         if (!arms_.accounted(at, claimed, wall_ms, of_what)) return std::nullopt;
-        if (const auto wrong = wrong_counts(shared_steps_, done_[at], steps, turn.samples, turn.tokens);
+        const bool shares = !result_.arms[at].spec.own_batches;
+        if (const auto wrong = shares
+                                   ? wrong_counts(shared_steps_, done_[at], steps, turn.samples, turn.tokens)
+                                   : std::string();
             !wrong.empty()) {
             end(at, ArmStatus::protocol_error, wrong);
             return std::nullopt;
@@ -287,7 +290,7 @@ private:
         result_.steps_per_block = plan_.steps_per_block;
         result_.lead_in = plan_.lead_in;
         result_.later_warm_up_steps = plan_.rounds > 1 ? later : 0;
-        repeats_left_ = std::max(1, plan_.blocks / 4);
+        repeats_left_ = settings_.repeats ? std::max(1, plan_.blocks / 4) : 0;
     }
 
     void run_rounds() {

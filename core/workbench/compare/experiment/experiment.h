@@ -56,6 +56,7 @@ struct ExperimentSettings {
     double warm_up_ms = 1000.0;        // of each arm, at least two turns
     double min_turn_ms = 100.0;
     double timeout_ms = 300'000.0;  // for one answer
+    bool repeats = true;            // blocks in which other programs disturbed an arm
     double margin = 0.02;           // within which arms are the SAME
     std::uint64_t seed = 0;         // of the order and of the bootstrap
     int seeds = 0;

@@ -216,7 +216,8 @@ private:
         std::vector<Counts> before;
         for (auto& arm : result_.arms) {
             auto& kept = arm.results[workload];
-            before.push_back({kept.pass_ms.size(), kept.prefill_ms.size(), kept.token_ms.size()});
+            before.push_back(
+                {kept.pass_ms.size(), kept.prefill_ms.size(), kept.token_ms.size(), kept.by_coordinator});
             kept.blocks.emplace_back();
         }
         int position = 0;
@@ -244,12 +245,14 @@ private:
     // Times that an arm has on a workload.
     struct Counts {
         std::size_t passes = 0, prefills = 0, tokens = 0;
+        bool by_coordinator = false;
     };
 
     static void take_back(WorkloadResult& kept, const Counts& before) {
         kept.pass_ms.resize(before.passes);
         kept.prefill_ms.resize(before.prefills);
         kept.token_ms.resize(before.tokens);
+        kept.by_coordinator = before.by_coordinator;
         if (kept.blocks.back()) kept.blocks.back()->repeated = true;
     }
 

@@ -1,9 +1,11 @@
 #include "core/workbench/data/splits.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 #include <utility>
 
+#include "core/kernel/base/joined.h"
 #include "core/kernel/base/limits.h"
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/data/documents.h"
@@ -102,9 +104,17 @@ public:
         read("data.eval", data_.eval, data_.target_eval, "target_eval", 1.0);
     }
 
-    // After the problems that are told: how many are not.
+    // In which other rows what is told is wrong, and after the problems that are told: how many are not.
     void tell_rest() {
         meter_.tell(true);
+        for (const auto& entry : faults_) {
+            const auto& same = entry.second;
+            if (same.more == 0) continue;
+            const auto unnamed = same.more - std::min(same.more, most_places);
+            splits_.problems[same.at] += "; the same in " + base::counted(same.more, "more row") + ": " +
+                                         same.places +
+                                         (unnamed > 0 ? " and " + std::to_string(unnamed) + " more" : "");
+        }
         if (untold_ > 0) splits_.problems.push_back("and " + std::to_string(untold_) + " more");
     }
 
@@ -240,10 +250,25 @@ private:
 
     void unusable(const std::string& path, config::BadRow rule, bool eval, const RowPlace& place,
                   const std::string& message) {
-        if (rule == config::BadRow::error) return problem(path + ":" + to_string(place) + ": " + message);
+        if (rule == config::BadRow::error) return fault(path + ":" + to_string(place), message);
         count(eval, [](RowCounts& counts) { ++counts.skipped; });
         if (splits_.skipped.size() < most_listed_rows)
             splits_.skipped.push_back({path, place, message, eval});
+    }
+
+    // Rows with the same fault make one problem: that of a column is in all of them.
+    void fault(const std::string& place, const std::string& message) {
+        const auto hash = std::hash<std::string>()(place + ": " + message);
+        if (told_.contains(hash)) return;  // the file is read once more, to evaluate on
+        if (told_.size() < most_listed_rows) told_.insert(hash);
+        if (const auto found = faults_.find(message); found != faults_.end()) {
+            auto& same = found->second;
+            if (++same.more <= most_places) base::add_item(same.places, place);
+            return;
+        }
+        const auto at = splits_.problems.size();
+        problem(place + ": " + message);
+        if (splits_.problems.size() > at) faults_[message].at = at;
     }
 
     void problem(std::string message) {
@@ -252,6 +277,14 @@ private:
         else
             ++untold_;
     }
+
+    // What is told of a row, and in which others it is.
+    struct Fault {
+        std::size_t at = 0;     // in the problems
+        std::int64_t more = 0;  // rows
+        std::string places;     // of the first of these
+    };
+    static constexpr std::int64_t most_places = 3;
 
     const SplitRequest& request_;
     const config::DataConfig& data_;
@@ -265,6 +298,8 @@ private:
     double eval_fraction_ = 0.0;
     std::unordered_set<double> train_texts_;
     std::int64_t rows_ = 0;
+    std::map<std::string, Fault> faults_;   // by what is wrong
+    std::unordered_set<std::size_t> told_;  // hashes of faults with their places
     std::size_t untold_ = 0;
 };
 

@@ -55,8 +55,9 @@ struct Splits {
     std::vector<SkippedRow> skipped;    // the first most_listed_rows
     LabelScale scale;                   // of a regression's labels
     std::int64_t also_in_train = 0;     // rows of data.eval with the text of a row of data.train
-    std::vector<std::string>
-        problems;  // each with file and line, then "and N more"; then nothing is to be used
+    // Each with file and line, and other rows where the same is wrong; then "and N more". With one, nothing
+    // is to be used.
+    std::vector<std::string> problems;
     std::vector<std::string> warnings;  // what is most likely not meant, though it can be used
 };
 

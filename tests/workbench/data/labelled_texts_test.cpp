@@ -60,7 +60,7 @@ TEST_CASE("pairs are cut from the longer text first and carry token_type_ids") {
 TEST_CASE("an unknown label is an error with its place, or skipped and counted") {
     LabelledJob job("label\ttext\nyes\ta\nmaybe\tb\n");
     const auto refused = job.read();
-    REQUIRE(refused.problems.size() == 2);  // the file is read for training and for evaluation
+    REQUIRE(refused.problems.size() == 1);  // though the file is read for training and for evaluation
     CHECK(refused.problems[0] ==
           job.data.train[0] + ":3:1: label 'maybe' is none of 'no', 'yes' (task.labels)");
     job.data.other_label = config::BadRow::skip;
@@ -152,7 +152,7 @@ TEST_CASE("twenty problems are told, then how many more there are") {
     std::string rows;
     const auto problems = [&](int count) {
         std::string text = "label\ttext\nyes\ta\nno\tb\n";
-        for (int i = 0; i < count; ++i) text += "maybe\ta\n";
+        for (int i = 0; i < count; ++i) text += "maybe" + std::to_string(i) + "\ta\n";
         LabelledJob job(text);
         job.data.eval = {job.folder + "/eval.tsv"};
         std::ofstream(job.data.eval[0]) << "label\ttext\nyes\ta\n";
@@ -162,6 +162,29 @@ TEST_CASE("twenty problems are told, then how many more there are") {
     CHECK(problems(21).size() == 21);
     CHECK(problems(21).back() == "and 1 more");
     CHECK(problems(1020).back() == "and 1000 more");
+}
+
+TEST_CASE("what is wrong with many rows is told once, with how many they are and where the first ones are") {
+    const auto problems = [](int count) {
+        std::string text = "label\ttext\nyes\ta\n";
+        for (int i = 0; i < count; ++i) text += "maybe\ta\n" + std::string(i == 0 ? "no\n" : "");
+        LabelledJob job(text);
+        auto told = job.read().problems;
+        for (auto& problem : told)
+            while (problem.find(job.folder) != std::string::npos)
+                problem.erase(problem.find(job.folder), job.folder.size() + 1);
+        return told;
+    };
+    const std::string label = "train.tsv:3:1: label 'maybe' is none of 'no', 'yes' (task.labels)",
+                      width = "train.tsv:4:3: the row has 1 column, expected 2";
+    CHECK(problems(1) == std::vector{label, width});
+    CHECK(problems(2) == std::vector{label + "; the same in 1 more row: train.tsv:5:1", width});
+    const auto first = label + "; the same in ";
+    CHECK(problems(4) ==
+          std::vector{first + "3 more rows: train.tsv:5:1, train.tsv:6:1, train.tsv:7:1", width});
+    CHECK(problems(1000) ==
+          std::vector{first + "999 more rows: train.tsv:5:1, train.tsv:6:1, train.tsv:7:1 and 996 more",
+                      width});
 }
 
 TEST_CASE("a label is quoted up to a limit") {
@@ -194,7 +217,7 @@ TEST_CASE("a label that is no number is an error with file, line and column, or 
     LabelledJob job("label\ttext\n1\ta\nheavy\tb\ninf\tc\n2\ta b\n");
     job.task = {config::TaskKind::regression, {}};
     const auto refused = job.read();
-    REQUIRE(refused.problems.size() == 4);
+    REQUIRE(refused.problems.size() == 2);
     CHECK(refused.problems[0] == job.data.train[0] + ":3:1: column 'label': 'heavy' is no number");
     CHECK(refused.problems[1] ==
           job.data.train[0] + ":4:1: column 'label': 'inf' is not finite; expected a number");

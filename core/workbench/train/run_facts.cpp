@@ -13,6 +13,7 @@
 #include "core/workbench/data/documents.h"
 #include "core/workbench/data/store/token_folder.h"
 #include "core/workbench/data/tokenizers/tokenizer_source.h"
+#include "core/workbench/gguf/gguf_file.h"
 
 namespace switchyard::train {
 namespace {
@@ -148,8 +149,16 @@ RunFacts facts_of(const config::Config& config, const data::Tokenizer& tokenizer
     // Of the folder of train.weights, too: a run that goes on has the same files in its own folder.
     const auto source = data::find_tokenizer(data, config.train.weights);
     auto& files = facts.data["data.vocabulary"];
-    for (const auto& path : source.files) files.push_back(data_file(path));
     const auto kept = tokenizer.files();
+    const bool of_weights = std::string_view(source.key) == "train.weights";
+    for (const auto& path : source.files) {
+        if (!of_weights || !gguf::is_gguf_file(path)) {
+            files.push_back(data_file(path));
+            continue;
+        }
+        // What is kept is the tokenizer without the weights around it.
+        for (const auto& file : kept) files.push_back({path, loader::text_hash(file.bytes)});
+    }
     for (const auto& path : source.settings)
         if (is_kept(path, kept)) files.push_back(data_file(path));
     return facts;

@@ -1,6 +1,11 @@
 // Which changes of a job make a run another one. To add a case: a line in the test, of what was and what is.
 #include "core/workbench/train/run_facts.h"
 
+#include <filesystem>
+#include <fstream>
+
+#include "core/workbench/data/tokenizers/open_tokenizer.h"
+
 #include <switchyard_test.h>
 
 using namespace switchyard;
@@ -36,4 +41,28 @@ TEST_CASE("another number of steps counts where a warm-up is cut to it") {
     CHECK_FALSE(steps_count({"10", "10"}, {"20", "10"}));
     CHECK_FALSE(steps_count({"5", "0"}, {"20", "0"}));
     CHECK_FALSE(steps_count({"0", "10"}, {"20", "10"}));
+}
+
+TEST_CASE("a tokenizer that came in a GGUF file of weights is the same in the folder in which it is kept") {
+    config::Config config;
+    config.train.weights = (test::source_dir() / "tests/fixtures/gguf/bpe_smollm.gguf").string();
+    const auto folder = test::temporary_dir("run_facts") / "tokenizer";
+    std::filesystem::create_directories(folder);
+    // What counts as changed after the files there were read instead.
+    const auto changed = [&](const std::string& added) {
+        const auto given = data::open_tokenizer(config.data, config.train.weights).tokenizer;
+        REQUIRE(given != nullptr);
+        for (const auto& file : given->files()) std::ofstream(folder / file.name) << file.bytes << added;
+        auto kept = config;
+        kept.data.vocabulary = folder.string();
+        const auto read = data::open_tokenizer(kept.data, kept.train.weights).tokenizer;
+        REQUIRE(read != nullptr);
+        std::vector<std::string> keys;
+        for (const auto& change : train::changes_between(train::facts_of(config, *given, 1, {}),
+                                                         train::facts_of(kept, *read, 1, {})))
+            if (change.counts) keys.push_back(change.key);
+        return keys;
+    };
+    CHECK(changed("").empty());
+    CHECK(changed("\n") == std::vector<std::string>{"data.vocabulary"});
 }

@@ -367,6 +367,7 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
     }
     const auto planned = plan_for(settled_job(options, open, ranks), plan, ranks);
     refuse_shadow(planned->config, options, ranks);
+    const auto said = config::canonical_values(planned->config);  // also where a kept tokenizer is read
     if (open.resume()) use_kept_tokenizer(planned->config, run);
     if (is_foreign(options.job, planned->files)) refuse_foreign_log_command(planned->config);
     if (const auto problem = config::log_command_problem(planned->config); !problem.empty())
@@ -384,8 +385,8 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
         session.load_tokenizer();
         session.load_data();
     }
-    const auto facts =
-        train::facts_of(planned->config, session.tokenizer(), at::get_num_threads(), planned->host);
+    auto facts = train::facts_of(planned->config, session.tokenizer(), at::get_num_threads(), planned->host);
+    facts.config = said;
     if (ranks != nullptr) ranks->check_alike(facts, session.plan_text());
     if (!checkpoint) session.load_initial_weights();
     std::string too_long;

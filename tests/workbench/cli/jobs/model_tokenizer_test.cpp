@@ -51,7 +51,12 @@ TEST_CASE("a model's own tokenizer is taken, told, kept, and used again") {
     fs::remove_all(job.file("first"));
     CHECK(run({"predict", job.file("second"), "a good film"}).out == before.out);
     const auto more = with(own, {"train.checkpoint_every=4", "train.steps=12"});
-    CHECK(job.trained("second", more, {"--resume"}).code == 0);
+    const auto resumed = job.trained("second", more, {"--resume"});
+    CHECK(resumed.code == 0);
+    // The copy that is read instead is the same tokenizer: no change to tell and to write down.
+    CHECK_THAT(resumed.err, contains("train.steps: was ") && !contains("data.vocabulary"));
+    CHECK_THAT(bytes_of(job.file("second/changes.jsonl")),
+               contains("train.steps") && !contains("data.vocabulary"));
     CHECK(bytes_of(job.file("second/tokenizer/tokenizer.json")) == given);
     check_refused(run(job.train("third", own)), {"train.weights"});
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
+#include <set>
 #include <string_view>
 
 namespace switchyard::data {
@@ -63,6 +64,25 @@ bool is_classes(const ColumnFacts& column) {
     const auto count = column.values.size();
     return !column.many_values && count >= 2 && count <= most_classes &&
            static_cast<std::int64_t>(count) * 2 <= column.rows;
+}
+
+char label_separator(const ColumnFacts& column) {
+    for (const char separator : {',', ';', '|'}) {
+        std::set<std::string> labels;
+        std::size_t several = 0;
+        for (const auto& entry : column.values) {
+            std::string_view rest = entry.first;
+            std::size_t end = 0;
+            several += rest.find(separator) != std::string_view::npos ? 1 : 0;
+            while ((end = rest.find(separator)) != std::string_view::npos) {
+                labels.emplace(rest.substr(0, end));
+                rest.remove_prefix(end + 1);
+            }
+            labels.emplace(rest);
+        }
+        if (several >= 2 && labels.size() < column.values.size()) return separator;
+    }
+    return 0;
 }
 
 const ColumnFacts* likely_label(const Columns& columns, const std::vector<std::string>& texts) {

@@ -24,6 +24,9 @@ std::pair<const ColumnFacts*, const ColumnFacts*> named_as_pair(const Columns& c
 inline constexpr std::size_t most_classes = 50;  // more different values are no classes by themselves
 bool is_classes(const ColumnFacts& column);
 
+// The character that is between several labels of a row, if the values look like that: "," of "a,b" and "b".
+char label_separator(const ColumnFacts& column);  // 0: they do not
+
 // By its name, else the last one of classes: tables end with the answer. `texts`: columns that it is not.
 const ColumnFacts* likely_label(const Columns& columns, const std::vector<std::string>& texts);
 

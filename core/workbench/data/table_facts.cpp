@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/workbench/data/rows.h"
+#include "core/workbench/data/tokenizers/tokenizer.h"
 
 namespace switchyard::data {
 namespace {
@@ -83,14 +84,20 @@ TableFacts look_at(const std::string& path, std::optional<RowFormat> format, std
         facts.more = facts.rows + facts.bad_rows >= most_rows;
         return !facts.more;
     };
-    request.on_problem = [&](const RowProblem&) {
+    request.on_problem = [&](const RowProblem& problem) {
         if (!go_on()) return false;
-        ++facts.bad_rows;
+        if (++facts.bad_rows == 1)
+            facts.first_bad =
+                to_string(RowPlace{problem.line, problem.column}) + ": the row " + problem.message;
         return true;
     };
     request.on_row = [&](Row& row) {
         if (!go_on()) return false;
         ++facts.rows;
+        const auto any = [&](auto&& what) { return std::ranges::any_of(row.values, what); };
+        facts.with_nul += any([](const auto& text) { return text.find('\0') != std::string::npos; }) ? 1 : 0;
+        facts.no_utf8 +=
+            any([](const auto& text) { return find_invalid_utf8(text) != std::string::npos; }) ? 1 : 0;
         for (std::size_t i = 0; i < columns.size(); ++i) columns[i].add(row.values[i]);
         return true;
     };

@@ -32,7 +32,10 @@ struct TableFacts {
     std::vector<ColumnFacts> columns;  // of a text file the one column "text"
     std::int64_t rows = 0;             // that were looked at
     bool more = false;                 // there are others
-    std::int64_t bad_rows = 0;         // malformed ones among them
+    std::int64_t bad_rows = 0;         // malformed ones beside them
+    std::string first_bad;             // line and column of the first of these, and what is wrong
+    std::int64_t with_nul = 0;         // rows with NUL bytes, as text in UTF-16 has
+    std::int64_t no_utf8 = 0;          // rows of invalid UTF-8
     std::string error;                 // the file cannot be read, or is of no known form
 };
 

@@ -45,7 +45,8 @@ public:
         : request_(request), columns_(request.facts.columns), type_(request.model.type) {}
 
     JobDraft draft() {
-        if (request_.facts.rows == 0) fail("has no rows to learn from");
+        check_encoding();
+        check_rows();
         if (!request_.targets.empty()) {
             need(ModelType::t5, "an answer to each line");
             draft_.task = TaskKind::seq2seq;
@@ -64,6 +65,33 @@ private:
     }
 
     void say(std::string reason) { draft_.reasons.push_back(std::move(reason)); }
+
+    // Text in UTF-16 has a NUL byte in nearly each character, one in Latin-1 bytes that UTF-8 has not.
+    void check_encoding() {
+        const auto& facts = request_.facts;
+        const auto rows = std::to_string(facts.rows) + " rows";
+        if (facts.with_nul * 2 > facts.rows)
+            fail(std::to_string(facts.with_nul) + " of " + rows +
+                 " have NUL bytes, as text in UTF-16 has; expected UTF-8, such as iconv -f UTF-16 -t UTF-8 "
+                 "makes of it");
+        if (facts.no_utf8 == 0) return;
+        const std::string what = std::to_string(facts.no_utf8) + " of " + rows + " are no UTF-8";
+        const std::string advice = "iconv -f LATIN1 -t UTF-8 makes UTF-8 of text in Latin-1";
+        const bool stray = facts.no_utf8 * 100 <= facts.rows;
+        if (facts.format != data::RowFormat::text && !stray) fail(what + "; expected UTF-8: " + advice);
+        say(what + ": " + advice + ".");
+    }
+
+    void check_rows() {
+        const auto& facts = request_.facts;
+        const auto first_bad = base::printable(request_.files.front() + ":" + facts.first_bad);
+        if (facts.rows == 0 && facts.bad_rows > 0)
+            fail("none of its rows can be read; the first one: " + first_bad);
+        if (facts.rows == 0) fail("has no rows to learn from");
+        if (facts.bad_rows > 0)
+            say("Rows that cannot be read are left out, " + std::to_string(facts.bad_rows) +
+                "; the first one: " + first_bad + ".");
+    }
 
     void need(ModelType type, const char* what) const {
         if (request_.from.empty() || type_ == type) return;
@@ -97,6 +125,7 @@ private:
         find_text(label);
         if (label == nullptr)
             return draft_language("No column looks like a label: a language model learns the texts.");
+        check_varies(*label);
         draft_.label_column = label->name;
         const bool named_so = data::named_as_label(columns_) == label;
         const auto why = named_so ? "by its name" : "as it has few different values";
@@ -104,17 +133,38 @@ private:
             draft_.task = TaskKind::classification;
             draft_.labels = sorted_labels(*label);
             say("Column " + quoted(label->name) + " is the label, " + why + ": " +
-                std::to_string(draft_.labels.size()) + " classes.");
+                std::to_string(draft_.labels.size()) + " classes" + several_labels(*label) + ".");
             keep_order();
         } else if (label->numbers) {
             draft_.task = TaskKind::regression;
             say("Column " + quoted(label->name) + " is the value to predict, " + why +
                 ": numbers, many of them different.");
         } else {
-            fail("column " + quoted(label->name) + " has more than " + std::to_string(data::most_classes) +
-                 " different texts, or hardly any twice: expected labels, or numbers, or no column of that "
-                 "name");
+            const bool many = label->many_values || label->values.size() > data::most_classes;
+            fail("column " + quoted(label->name) + " has " +
+                 (many ? "more than " + std::to_string(data::most_classes)
+                       : std::to_string(label->values.size())) +
+                 " different texts in " + std::to_string(label->rows) +
+                 " rows: expected labels, or numbers, or no column of that name" + several_labels(*label));
         }
+    }
+
+    void check_varies(const ColumnFacts& label) const {
+        if (label.many_values || label.values.size() > 1) return;
+        fail("column " + quoted(label.name) + " has " +
+             (label.values.empty() ? "no value"
+                                   : "no other value than " + quoted(label.values.begin()->first)) +
+             ": there is nothing to tell apart; expected two classes or more, or no column of that name");
+    }
+
+    // Where each row looks as if it had several.
+    static std::string several_labels(const ColumnFacts& label) {
+        const char separator = data::label_separator(label);
+        if (separator == 0) return "";
+        return "; for several labels of a row, with " + quoted(std::string(1, separator)) +
+               " between, set task.kind = \"multi_label\", task.labels to the single labels and "
+               "data.label_separator = " +
+               quoted(std::string(1, separator));
     }
 
     void draft_answers(const ColumnFacts* target) {
@@ -153,7 +203,11 @@ private:
     void find_text(const ColumnFacts* label) {
         if (!draft_.text_column.empty()) return;
         const auto* const text = data::likely_text(columns_, label);
-        if (text == nullptr) fail("no column has texts; its columns are " + names_of_columns());
+        if (text == nullptr)
+            fail("no column has texts; its columns are " + names_of_columns() +
+                 (columns_.size() == 1 && columns_[0].name.find_first_of(";|,\t") != std::string::npos
+                      ? ": expected a comma between columns in .csv, and a tab in .tsv"
+                      : ""));
         draft_.text_column = text->name;
         const bool named_so = data::named_as_text(columns_) == text;
         say("Column " + quoted(text->name) + " is the text, " +
@@ -243,8 +297,9 @@ private:
         if (in_blocks())
             out_
                 << "blocks = \"fixed\"            # lines end to end, in blocks of batch.max_length tokens\n";
-        if (request_.facts.bad_rows > 0)
-            out_ << "bad_row = \"skip\"            # " << request_.facts.bad_rows
+        const auto bad = request_.facts.bad_rows + (bytes_ ? 0 : request_.facts.no_utf8);
+        if (bad > 0)
+            out_ << "bad_row = \"skip\"            # " << bad
                  << " of the rows that were looked at are malformed\n";
         out_ << '\n';
     }

@@ -144,6 +144,47 @@ TEST_CASE("init overwrites nothing and says what it cannot make a job of") {
     refused({job.write("header.csv", "text,label\n")}, "has no rows to learn from");
     refused({job.write("numbers.csv", rows("a,b", {"1.5,2", "3,4.5"}))}, "no column has texts");
     refused({job.write("many.csv", "text,label\na,b\nc,d\ne,f\ng,h\n")}, "expected labels, or numbers");
+    const auto table = [&](const std::string& name, const std::string& text, const std::string& part) {
+        refused({job.write(name, text)}, part);
+    };
+    std::string wide;
+    for (const char c : rows("text,label", {"a film,good", "a plot,bad"})) wide += {c, '\0'};
+    table("wide.csv", "\xff\xfe" + wide,
+          "have NUL bytes, as text in UTF-16 has; expected UTF-8, such as iconv");
+    table("latin.csv", rows("text,label", {"a caf\xe9,good", "a plot,bad"}),
+          "6 of 12 rows are no UTF-8; expected UTF-8: iconv -f LATIN1 -t UTF-8");
+    table("one.csv", rows("text,label", {"a film,good"}),
+          "column \"label\" has no other value than \"good\": there is nothing to tell apart");
+    table("none.csv", rows("text,label", {"a film,"}), "column \"label\" has no value: ");
+    table("commas.csv", rows("text,label", {"a film, or two,good"}),
+          "none of its rows can be read; the first one: commas.csv:2:");
+    table("semicolons.csv", rows("text;label", {"a film;good", "a plot;bad"}),
+          "its columns are \"text;label\": expected a comma between columns in .csv");
+    table("several.csv", "text,label\na,x|y\nc,x\ne,y|z\ng,x|z\nh,z\n",
+          "5 different texts in 5 rows: expected labels, or numbers, or no column of that name; for several "
+          "labels of a row, with \"|\" between, set task.kind = \"multi_label\"");
     refused({data, "--from", "/nowhere"}, "/nowhere/config.json");
     refused({data, "--targets", data, "--from", base}, "needs a model of type t5");
+}
+
+TEST_CASE("init tells what it makes do with: rows that cannot be read, and what may be several labels") {
+    const TinyJob job;
+    const auto said = [&](const std::string& name, const std::string& text) {
+        const auto outcome = run({"init", job.write(name, text), "--out", job.file(name + ".toml")});
+        INFO(outcome.err);
+        CHECK(outcome.code == 0);
+        CHECK(run({"config", "check", job.file(name + ".toml")}).code == 0);
+        return outcome.out;
+    };
+    const std::string good = rows("text,label", {"a lovely film,good", "a dull film,bad"});
+    CHECK_THAT(
+        said("wide.csv", good + "a film, or two,good\n"),
+        contains("Rows that cannot be read are left out, 1; the first one: ") && contains("wide.csv:14:"));
+    CHECK_THAT(said("several.csv", rows("text,label", {"one,x|y", "two,x", "three,z"})),
+               !contains("multi_label"));
+    CHECK_THAT(
+        said("more.csv", rows("text,label", {"one,x|y", "two,x", "three,y", "four,z", "five,y|z"}, 25)),
+        contains("5 classes; for several labels of a row, with \"|\" between, set task.kind = "
+                 "\"multi_label\""));
+    CHECK_THAT(said("latin.txt", "a caf\xe9\na film\n"), contains("1 of 2 rows are no UTF-8: iconv"));
 }

@@ -77,7 +77,7 @@ private:
         if (facts.no_utf8 == 0) return;
         const std::string what = std::to_string(facts.no_utf8) + " of " + rows + " are no UTF-8";
         const std::string advice = "iconv -f LATIN1 -t UTF-8 makes UTF-8 of text in Latin-1";
-        const bool stray = facts.no_utf8 * 100 <= facts.rows;
+        const bool stray = facts.no_utf8 * 10 <= facts.rows;
         if (facts.format != data::RowFormat::text && !stray) fail(what + "; expected UTF-8: " + advice);
         say(what + ": " + advice + ".");
     }

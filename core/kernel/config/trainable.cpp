@@ -27,6 +27,8 @@ std::string place_of_section(const Config& config, std::string_view section) {
 
 }  // namespace
 
+bool trains(const Config& config) { return std::ranges::count(config.run.phases, Phase::train) > 0; }
+
 std::string told_at(const Config& config, std::string_view key) {
     const auto found = config.origins.find(key);
     const bool known = found != config.origins.end() && written(found->second);

@@ -11,6 +11,9 @@
 
 namespace switchyard::config {
 
+// Whether run.phases has train: else there is no optimizer and no loader of batches to train on.
+bool trains(const Config& config);
+
 // "job.toml:12:3: error: data.train: ". Of a key that nobody wrote: the place where its section begins, or
 // else the file.
 std::string told_at(const Config& config, std::string_view key);

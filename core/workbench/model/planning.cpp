@@ -11,6 +11,7 @@
 #include "core/kernel/base/stdout_redirect.h"
 #include "core/kernel/config/name_pattern.h"
 #include "core/kernel/config/shadow_checks.h"
+#include "core/kernel/config/trainable.h"
 #include "core/kernel/loader/content_hash.h"
 #include "core/kernel/resolver/request_fields.h"
 #include "core/kernel/runtime/component_handle.h"
@@ -167,7 +168,7 @@ void check_kept(const config::Config& config, const Options& options, const std:
 std::vector<resolver::SlotUse> outline_with_policy(const config::Config& config, resolver::PlanRow& precision,
                                                    runtime::Registry& registry, const HostInfo& host,
                                                    Planned planned) {
-    const bool checked = planned == Planned::first && std::ranges::count(config.run.phases, Phase::train) > 0;
+    const bool checked = planned == Planned::first && config::trains(config);
     if (precision.chosen) {
         try {
             auto dtypes = dtypes_of(config, precision, registry, host);

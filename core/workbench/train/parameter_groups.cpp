@@ -55,8 +55,6 @@ std::vector<std::string> names_of(const model::ModelNames& described) {
     return names;
 }
 
-bool trains(const config::Config& config) { return std::ranges::count(config.run.phases, Phase::train) > 0; }
-
 // Of a pipeline each stage has something to train, so that its ranks step as the others do.
 std::vector<std::string> stage_problems(const config::Config& config, const std::vector<std::string>& names) {
     std::vector<std::string> problems;
@@ -78,7 +76,7 @@ std::vector<std::string> stage_problems(const config::Config& config, const std:
 }  // namespace
 
 std::vector<std::string> stage_problems(const config::Config& config) {
-    if (config.mesh.pipeline == 1 || !trains(config)) return {};
+    if (config.mesh.pipeline == 1 || !config::trains(config)) return {};
     return stage_problems(config, names_of(model::describe_names(config)));
 }
 
@@ -87,7 +85,7 @@ std::vector<std::string> name_problems(const config::Config& config) {
     const auto described = model::describe_names(config);
     const auto names = names_of(described);
     std::vector<std::string> problems;
-    if (trains(config)) {
+    if (config::trains(config)) {
         problems = group_problems(config, names);
         if (problems.empty() && config.mesh.pipeline > 1) problems = stage_problems(config, names);
     }

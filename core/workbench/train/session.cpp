@@ -49,7 +49,7 @@ template <class Op>
 std::optional<Op> bind_for_training(const config::Config& config, const resolver::Plan& plan,
                                     std::string_view slot, runtime::Registry& registry,
                                     const HostInfo& host) {
-    if (std::ranges::count(config.run.phases, Phase::train) == 0) return std::nullopt;
+    if (!config::trains(config)) return std::nullopt;
     return runtime::bind<Op>(row_of(plan, slot, Phase::train), registry, host);
 }
 
@@ -159,7 +159,7 @@ void Session::read_initial_weights(const std::string& path) {
 }
 
 std::int64_t Session::settle_weights() {
-    if (std::ranges::count(config_.run.phases, Phase::train) > 0) return 0;
+    if (config::trains(config_)) return 0;
     return model::settle_weights(linears_);
 }
 

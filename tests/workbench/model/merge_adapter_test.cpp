@@ -167,7 +167,7 @@ TEST_CASE("merge adds a product to the weight that was trained whole and saved b
     const auto q = numbers(2, 3, 1), whole = numbers(2, 3, 2), a = numbers(4, 3, 3), b = numbers(2, 4, 4);
     const std::string name = GENERATE(as<std::string>(), "h.q_proj.weight", "h.q_proj.base_layer.weight",
                                       "h.q_proj.modules_to_save.weight");
-    const Merge of(llama, {{"h.q_proj.weight", q}}, {},
+    const Merge of(llama, {{"h.q_proj.weight", q}}, {{"task_type", "CAUSAL_LM"}},
                    {{"h.q_proj.lora_A.weight", a}, {"h.q_proj.lora_B.weight", b}, {name, whole}});
     CHECK(of.merge().merged.size() == 1);
     CHECK(of.size() == 1);

@@ -59,51 +59,75 @@ void arrange(const Number* x, std::int64_t in, float* to) {
 // those that come, further ahead than its own prefetching looks, which ends at a page of 4096 bytes.
 constexpr std::int64_t bytes_ahead = 4096;
 
-// The products of some rows of x with one row of the weight. More sums than one for each keep additions from
-// waiting for each other.
-template <class Number, int rows>
-void one_output(const StreamCall& call, const Number* weight, float* sums) {
+// The products of some rows of x with so many rows of the weight. More sums than one for each keep additions
+// from waiting for each other. In which order a sum is made does not depend on how many rows there are.
+template <class Number, int rows, int outputs>
+void some_outputs(const StreamCall& call, const Number* const (&weight)[outputs],
+                  float (&sums)[outputs][rows]) {
     constexpr int vectors = Load<Number>::vectors, loads = rows == 1 ? 4 / vectors : rows <= 3 ? 2 : 1;
     const F f;
     const std::int64_t step = lanes() * vectors;
-    V sum[rows][loads * vectors];
-    for (auto& row : sum) std::fill(std::begin(row), std::end(row), hn::Zero(f));
+    V sum[outputs][rows][loads * vectors];
+    for (auto& output : sum)
+        for (auto& row : output) std::fill(std::begin(row), std::end(row), hn::Zero(f));
     std::int64_t i = 0;
     const auto add = [&](int load) {
-        V w[vectors];
-        Load<Number>::of(weight + i + load * step, w);
-        for (int r = 0; r < rows; ++r) {
-            const float* const x = call.x + r * call.in + i + load * step;
-            for (int v = 0; v < vectors; ++v) {
-                V& one = sum[r][load * vectors + v];
-                one = hn::MulAdd(w[v], hn::LoadU(f, x + v * lanes()), one);
+        for (int o = 0; o < outputs; ++o) {
+            V w[vectors];
+            Load<Number>::of(weight[o] + i + load * step, w);
+            for (int r = 0; r < rows; ++r) {
+                const float* const x = call.x + r * call.in + i + load * step;
+                for (int v = 0; v < vectors; ++v) {
+                    V& one = sum[o][r][load * vectors + v];
+                    one = hn::MulAdd(w[v], hn::LoadU(f, x + v * lanes()), one);
+                }
             }
         }
     };
     for (; i + loads * step <= call.in; i += loads * step) {
-        for (int load = 0; load < loads; ++load)
-            hwy::Prefetch(reinterpret_cast<const char*>(weight + i + load * step) + bytes_ahead);
+        for (const Number* const row : weight)
+            for (int load = 0; load < loads; ++load)
+                hwy::Prefetch(reinterpret_cast<const char*>(row + i + load * step) + bytes_ahead);
         for (int load = 0; load < loads; ++load) add(load);
     }
     for (; i + step <= call.in; i += step) add(0);
-    for (int r = 0; r < rows; ++r) {
-        for (int s = 1; s < loads * vectors; ++s) sum[r][0] = hn::Add(sum[r][0], sum[r][s]);
-        sums[r] = hn::GetLane(hn::SumOfLanes(f, sum[r][0]));
-        for (std::int64_t j = i; j < call.in; ++j)
-            sums[r] += static_cast<float>(weight[j]) * call.x[r * call.in + j];
+    for (int o = 0; o < outputs; ++o) {
+        for (int r = 0; r < rows; ++r) {
+            V& all = sum[o][r][0];
+            for (int s = 1; s < loads * vectors; ++s) all = hn::Add(all, sum[o][r][s]);
+            sums[o][r] = hn::GetLane(hn::SumOfLanes(f, all));
+            for (std::int64_t j = i; j < call.in; ++j)
+                sums[o][r] += static_cast<float>(weight[o][j]) * call.x[r * call.in + j];
+        }
     }
 }
 
+// For one row of x two places of the weight are read at once, far apart, for memory is read faster so.
 template <class Number, int rows>
 void outputs(const StreamCall& call, std::int64_t first, std::int64_t last) {
     const auto* const weight = static_cast<const Number*>(call.weight);
     auto* const y = static_cast<Number*>(call.y);
     const auto* const bias = static_cast<const Number*>(call.bias);
-    float sums[rows];
-    for (std::int64_t o = first; o < last; ++o) {
-        one_output<Number, rows>(call, weight + o * call.stride, sums);
+    const auto store = [&](std::int64_t o, const float(&sums)[rows]) {
         for (int r = 0; r < rows; ++r)
             y[r * call.out + o] = static_cast<Number>(sums[r] + (bias ? static_cast<float>(bias[o]) : 0.0F));
+    };
+    std::int64_t done = first;
+    if constexpr (rows == 1) {
+        const std::int64_t half = (last - first) / 2;
+        for (std::int64_t o = first; o < first + half; ++o) {
+            float sums[2][rows];
+            some_outputs<Number, rows, 2>(call, {weight + o * call.stride, weight + (o + half) * call.stride},
+                                          sums);
+            store(o, sums[0]);
+            store(o + half, sums[1]);
+        }
+        done = first + 2 * half;
+    }
+    for (std::int64_t o = done; o < last; ++o) {
+        float sums[1][rows];
+        some_outputs<Number, rows, 1>(call, {weight + o * call.stride}, sums);
+        store(o, sums[0]);
     }
 }
 

@@ -6,6 +6,8 @@
 #include <immintrin.h>
 #endif
 
+#include "row_kernels.h"
+
 namespace switchyard::int8 {
 
 #if defined(__x86_64__)
@@ -19,21 +21,37 @@ constexpr int panel_width = 16, lane_numbers = 4;
 // g++ 12 takes the forms without a mask for reading what was never written (GCC bug 105593).
 constexpr __mmask16 all_lanes = 0xFFFF;
 
+// Which of 64 bytes stands at each place.
+struct alignas(64) Order {
+    std::uint8_t from[64] = {};
+};
+
 // Of 16 numbers of four bytes: four columns' bytes of each digit, columns in fours, or the even and the odd
 // ones of each eight.
-SWITCHYARD_DIGITS __m512i order_of(bool halves) {
-    alignas(64) std::uint8_t from[64];
+constexpr Order order_of_digits(bool halves) {
+    Order order;
     for (int quad = 0; quad < 4; ++quad)
         for (int digit = 0; digit < 4; ++digit)
             for (int i = 0; i < 4; ++i) {
                 const int column = halves ? quad / 2 * 8 + quad % 2 + 2 * i : 4 * quad + i;
-                from[(quad * 4 + digit) * 4 + i] = static_cast<std::uint8_t>(column * 4 + digit);
+                order.from[(quad * 4 + digit) * 4 + i] = static_cast<std::uint8_t>(column * 4 + digit);
             }
-    return _mm512_load_si512(from);
+    return order;
 }
+constexpr Order digits_of_fours = order_of_digits(false), digits_of_eights = order_of_digits(true);
+
+// Of four columns of 16 outputs: the four of each output.
+constexpr Order order_of_bytes() {
+    Order order;
+    for (int o = 0; o < panel_width; ++o)
+        for (int i = 0; i < 4; ++i) order.from[4 * o + i] = static_cast<std::uint8_t>(panel_width * i + o);
+    return order;
+}
+constexpr Order bytes_of_outputs = order_of_bytes();
 
 SWITCHYARD_DIGITS void split(DigitsOf& block) {
-    const __m512i order = order_of(block.halves), ones = _mm512_set1_epi8(1);
+    const __m512i order = _mm512_load_si512((block.halves ? digits_of_eights : digits_of_fours).from);
+    const __m512i ones = _mm512_set1_epi8(1);
     // Added and taken off again without a carry, it makes digits -128..127 of bytes 0..255.
     const __m512i middle = _mm512_set1_epi32(0x808080);
     const __m512 factor = _mm512_set1_ps(block.factor);
@@ -63,12 +81,7 @@ SWITCHYARD_DIGITS void split(DigitsOf& block) {
 // four columns of an output side by side.
 struct DigitBytes {
     static constexpr int quads = 1;
-    static SWITCHYARD_DIGITS __m512i order() {
-        alignas(64) std::uint8_t from[64];
-        for (int o = 0; o < panel_width; ++o)
-            for (int i = 0; i < 4; ++i) from[4 * o + i] = static_cast<std::uint8_t>(16 * i + o);
-        return _mm512_load_si512(from);
-    }
+    static SWITCHYARD_DIGITS __m512i order() { return _mm512_load_si512(bytes_of_outputs.from); }
     static SWITCHYARD_DIGITS inline __m512i quad(__m512i all, int, __m512i order) {
         return _mm512_maskz_permutexvar_epi8(~__mmask64{0}, order,
                                              _mm512_xor_si512(all, _mm512_set1_epi8(-128)));
@@ -84,9 +97,6 @@ struct DigitHalves {
         return _mm512_ternarylogic_epi32(low, _mm512_set1_epi8(8), _mm512_set1_epi8(15), xor_then_and);
     }
 };
-
-// Lines that are asked for this far ahead: a panel is read faster than a core finds lines by itself.
-constexpr int fetched_ahead = 4096;
 
 // Sums of a block, nine to twelve at a time, since one takes five cycles.
 template <class Values, int rows>

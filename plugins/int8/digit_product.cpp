@@ -12,8 +12,6 @@
 namespace switchyard::int8 {
 namespace {
 
-constexpr std::int64_t bytes_for_a_thread = 16384;  // of a weight
-
 // Rows of x that stand side by side, as the kernels read them.
 struct SplitRows {
     std::int64_t count = 0;
@@ -104,24 +102,21 @@ const char* digit_product(const float* x, std::int64_t rows, const Panels& weigh
         if (!split_rows(x + row * weight.in, weight, *kernels, together.back())) return nullptr;
     }
     const auto kernel = weight.halves ? kernels->halves : kernels->bytes;
-    const std::int64_t grain =
-        std::max<std::int64_t>(bytes_for_a_thread / std::max<std::int64_t>(weight.panel_bytes(), 1), 1);
-    at::parallel_for(0, weight.panels(), grain, [&](std::int64_t begin, std::int64_t end) {
-        float sum[most_digit_rows * panel_outputs];
-        for (std::int64_t panel = begin; panel < end; ++panel) {
-            const std::int64_t output = panel * panel_outputs;
-            const std::int64_t some = std::min(panel_outputs, weight.out - output);
-            float* to = y + output;
-            for (const SplitRows& part : together) {
-                kernel({part.digits.data(), part.count, weight.columns, weight.group, weight.groups,
-                        part.sums.data(), part.block_scales.data(), part.x_sums.data(), weight.panel(panel),
-                        weight.scales_of(panel, 0), weight.offsets_of(panel, 0), sum});
-                for (std::int64_t r = 0; r < part.count; ++r, to += weight.out)
-                    for (std::int64_t o = 0; o < some; ++o)
-                        to[o] = sum[r * panel_outputs + o] + (bias == nullptr ? 0.0F : bias[output + o]);
-            }
-        }
-    });
+    at::parallel_for(0, weight.panels(), weight.panels_of_a_thread(),
+                     [&](std::int64_t begin, std::int64_t end) {
+                         float sum[most_digit_rows * panel_outputs];
+                         for (std::int64_t panel = begin; panel < end; ++panel) {
+                             float* to = y;
+                             for (const SplitRows& part : together) {
+                                 kernel({part.digits.data(), part.count, weight.columns, weight.group,
+                                         weight.groups, part.sums.data(), part.block_scales.data(),
+                                         part.x_sums.data(), weight.panel(panel), weight.scales_of(panel, 0),
+                                         weight.offsets_of(panel, 0), sum});
+                                 store_panel(weight, panel, sum, part.count, bias, to);
+                                 to += part.count * weight.out;
+                             }
+                         }
+                     });
     return kernels->name;
 }
 

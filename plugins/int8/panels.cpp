@@ -53,6 +53,21 @@ at::Tensor sums_of_weight(const at::Tensor& integers_OI, const Panels& made) {
 
 }  // namespace
 
+std::int64_t Panels::panels_of_a_thread() const {
+    constexpr std::int64_t bytes_of_a_thread = 16384;
+    return std::max<std::int64_t>(bytes_of_a_thread / std::max<std::int64_t>(panel_bytes(), 1), 1);
+}
+
+void store_panel(const Panels& weight, std::int64_t panel, const float* sums, std::int64_t rows,
+                 const float* bias, float* y) {
+    const std::int64_t output = panel * panel_outputs, some = std::min(panel_outputs, weight.out - output);
+    for (std::int64_t r = 0; r < rows; ++r) {
+        float* const to = y + r * weight.out + output;
+        for (std::int64_t o = 0; o < some; ++o)
+            to[o] = sums[r * panel_outputs + o] + (bias == nullptr ? 0.0F : bias[output + o]);
+    }
+}
+
 std::int64_t Panels::bytes() const {
     std::size_t sum = 0;
     for (const at::Tensor* part : {&values, &scales, &offsets, &sums})

@@ -35,6 +35,8 @@ struct Panels {
 
     std::int64_t panels() const { return (out + panel_outputs - 1) / panel_outputs; }
     std::int64_t panel_bytes() const { return columns * panel_outputs / (halves ? 2 : 1); }
+    // So many that they are worth a thread: of a weight that is read for few rows.
+    std::int64_t panels_of_a_thread() const;
     std::int64_t bytes() const;
     const std::int8_t* panel(std::int64_t p) const {
         return static_cast<const std::int8_t*>(values.const_data_ptr()) + p * panel_bytes();
@@ -56,5 +58,9 @@ struct Panels {
 Panels byte_panels(const QuantizedWeight& weight, std::int64_t step);
 // For weight_product.h: halves of a weight in 4 bits, else bytes with a step of 1.
 Panels weight_panels(const QuantizedWeight& weight);
+
+// Some rows of y [rows, out] at a panel's outputs = sums [rows, 16] + bias, which may be nullptr.
+void store_panel(const Panels& weight, std::int64_t panel, const float* sums, std::int64_t rows,
+                 const float* bias, float* y);
 
 }  // namespace switchyard::int8

@@ -30,9 +30,7 @@ constexpr int outputs = 16;
 constexpr int lanes = HWY_MIN(static_cast<int>(HWY_LANES(float)), outputs);
 constexpr int vectors = outputs / lanes;  // of a panel's column
 
-// A line of a weight in 4 or 8 bits takes 40 instructions and more, so those that a processor has in flight
-// reach only a few lines ahead, too few to hide the latency of memory.
-constexpr int line_bytes = 64, fetched_ahead = 4096;
+constexpr int line_bytes = 64;
 
 float largest(const float* x, std::int64_t n) {
     const F f;

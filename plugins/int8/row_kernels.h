@@ -12,6 +12,10 @@ namespace switchyard::int8 {
 
 inline constexpr std::int64_t most_float_rows = 4;
 
+// Bytes. A line of a weight in 4 or 8 bits takes many instructions, so those that a processor has in flight
+// reach only a few lines ahead, too few to hide the latency of memory.
+inline constexpr int fetched_ahead = 4096;
+
 // Some rows of x times a panel (panels.h, weight_panels).
 struct PanelCall {
     const float* x;  // [rows, columns], filled up with zeros

@@ -19,7 +19,6 @@ namespace switchyard::int8 {
 namespace {
 
 constexpr std::int64_t most_streamed_rows = 16;
-constexpr std::int64_t bytes_of_a_thread = 16384;  // bytes of a weight
 // Outputs that are decoded together: the product with them must be some work for all threads.
 constexpr std::int64_t decoded_panels = 48;
 
@@ -60,28 +59,22 @@ void streamed_product(const at::Tensor& x_RI, const Panels& weight, const float*
     const float* const scales = weight.scales_of(0, 0);
     const float* const offsets = weight.offsets_of(0, 0);
     const std::int64_t step = weight.groups * panel_outputs;
-    const std::int64_t rows = x_RI.size(0), out = weight.out;
+    const std::int64_t rows = x_RI.size(0);
     const auto kernel = weight.halves ? row_kernels().halves : row_kernels().bytes;
-    const std::int64_t grain =
-        std::max<std::int64_t>(bytes_of_a_thread / std::max<std::int64_t>(weight.panel_bytes(), 1), 1);
-    at::parallel_for(0, weight.panels(), grain, [&](std::int64_t begin, std::int64_t end) {
-        float sum[most_float_rows * panel_outputs];
-        for (std::int64_t panel = begin; panel < end; ++panel) {
-            const std::int64_t output = panel * panel_outputs, some = std::min(panel_outputs, out - output);
-            for (std::int64_t row = 0; row < rows; row += most_float_rows) {
-                const std::int64_t together = std::min(most_float_rows, rows - row);
-                kernel({x + row * weight.columns, together, weight.columns, weight.group, weight.groups,
-                        offset ? sums.data() + row * weight.groups : nullptr,
-                        values + panel * weight.panel_bytes(), scales + panel * step,
-                        offset ? offsets + panel * step : nullptr, sum});
-                for (std::int64_t r = 0; r < together; ++r) {
-                    float* const to = y + (row + r) * out + output;
-                    for (std::int64_t o = 0; o < some; ++o)
-                        to[o] = sum[r * panel_outputs + o] + (bias == nullptr ? 0.0F : bias[output + o]);
-                }
-            }
-        }
-    });
+    at::parallel_for(0, weight.panels(), weight.panels_of_a_thread(),
+                     [&](std::int64_t begin, std::int64_t end) {
+                         float sum[most_float_rows * panel_outputs];
+                         for (std::int64_t panel = begin; panel < end; ++panel) {
+                             for (std::int64_t row = 0; row < rows; row += most_float_rows) {
+                                 const std::int64_t together = std::min(most_float_rows, rows - row);
+                                 kernel({x + row * weight.columns, together, weight.columns, weight.group,
+                                         weight.groups, offset ? sums.data() + row * weight.groups : nullptr,
+                                         values + panel * weight.panel_bytes(), scales + panel * step,
+                                         offset ? offsets + panel * step : nullptr, sum});
+                                 store_panel(weight, panel, sum, together, bias, y + row * weight.out);
+                             }
+                         }
+                     });
 }
 
 // The outputs of some panels, float32 [columns, outputs].

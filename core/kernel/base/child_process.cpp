@@ -37,12 +37,6 @@ std::string in_path(const std::string& program, int allows) {
 
 bool is_path(const std::string& program) { return program.find('/') != std::string::npos; }
 
-// Into a pipe, whose readers get a number whole or not at all.
-void tell(int pipe, long number) {
-    while (pipe >= 0 && ::write(pipe, &number, sizeof number) < 0 && errno == EINTR) {
-    }
-}
-
 // In the new process, between fork and exec: nothing that another thread may hold a lock of.
 [[noreturn]] void become(char* const* words, char* const* environment, const char* folder,
                          const std::array<int, 3>& streams, int report, pid_t starter,
@@ -107,6 +101,11 @@ Pipe::~Pipe() {
 
 void Pipe::close(std::size_t end) {
     if (ends[end] >= 0) ::close(take(end));
+}
+
+void tell(int pipe, long number) {
+    while (pipe >= 0 && ::write(pipe, &number, sizeof number) < 0 && errno == EINTR) {
+    }
 }
 
 int Pipe::take(std::size_t end) { return std::exchange(ends[end], -1); }

@@ -28,6 +28,9 @@ struct Pipe {
     void close(std::size_t end);
 };
 
+// Writes a number into a pipe, whose readers get it whole or not at all; nothing where `pipe` is below 0.
+void tell(int pipe, long number);
+
 struct Program {
     // The program, searched for in PATH unless it has a slash, and its arguments.
     std::vector<std::string> words;

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/kernel/base/child_process.h"
+
 namespace switchyard::compare {
 namespace {
 
@@ -68,10 +70,6 @@ ArmGuard::~ArmGuard() {
     }
 }
 
-void ArmGuard::forget(pid_t group) {
-    const auto message = -static_cast<long>(group);
-    while (pipe_ >= 0 && ::write(pipe_, &message, sizeof message) < 0 && errno == EINTR) {
-    }
-}
+void ArmGuard::forget(pid_t group) { base::tell(pipe_, -static_cast<long>(group)); }
 
 }  // namespace switchyard::compare

@@ -172,11 +172,7 @@ private:
         const double claimed = std::accumulate(turn.step_ms.begin(), turn.step_ms.end(), 0.0);
         const auto of_what = std::to_string(steps) + (steps == 1 ? " step" : " steps");
         if (!arms_.accounted(at, claimed, wall_ms, of_what)) return std::nullopt;
-        const bool shares = !result_.arms[at].spec.own_batches;
-        if (const auto wrong = shares
-                                   ? wrong_counts(shared_steps_, done_[at], steps, turn.samples, turn.tokens)
-                                   : std::string();
-            !wrong.empty()) {
+        if (const auto wrong = wrong_batches(at, turn, steps); !wrong.empty()) {
             end(at, ArmStatus::protocol_error, wrong);
             return std::nullopt;
         }
@@ -193,6 +189,12 @@ private:
         }
         result_.arms[at].skipped_steps += turn.skipped;
         return std::move(turn);
+    }
+
+    // Arms of the batches that were exported have what those hold; others make their own.
+    std::string wrong_batches(std::size_t at, const Turn& turn, std::int64_t steps) const {
+        if (result_.arms[at].spec.own_batches) return "";
+        return wrong_counts(shared_steps_, done_[at], steps, turn.samples, turn.tokens);
     }
 
     // Passes are over the same samples in all arms: what an arm left out would make it faster.

@@ -31,3 +31,14 @@ TEST_CASE("others have the share that this process has not, unless processors we
     CHECK(bench::share_of_others(from, bench::ProcessorTimes{100.05, 50.0, 10.0}) == 0.0);
     CHECK(bench::share_of_others(std::nullopt, from) == 0.0);
 }
+
+TEST_CASE("a tick that was counted too much is nobody's work") {
+    const bench::ProcessorTimes from{100.0, 50.0, 10.0, 0.02};
+    // 55 ms on two processors, all of it this process's own, and a tick more.
+    CHECK(bench::share_of_others(from, bench::ProcessorTimes{100.12, 50.0, 10.11, 0.02}) == 0.0);
+    // Of 5 s two ticks say nothing.
+    CHECK(bench::share_of_others(from, bench::ProcessorTimes{110.0, 50.0, 16.0, 0.02}) ==
+          test::Approx(0.398));
+    REQUIRE(bench::processor_times());
+    CHECK(bench::processor_times()->inexact > 0.0);
+}

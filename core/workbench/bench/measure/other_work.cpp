@@ -34,8 +34,10 @@ std::optional<ProcessorTimes> processor_times() {
     std::ifstream file("/proc/stat");
     std::string line;
     std::getline(file, line);
-    return read_processor_times(line, seconds(usage.ru_utime) + seconds(usage.ru_stime),
-                                static_cast<double>(sysconf(_SC_CLK_TCK)));
+    const auto ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
+    auto times = read_processor_times(line, seconds(usage.ru_utime) + seconds(usage.ru_stime), ticks);
+    if (times) times->inexact = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)) / ticks;
+    return times;
 }
 
 double share_of_others(const std::optional<ProcessorTimes>& from, const std::optional<ProcessorTimes>& to) {
@@ -43,7 +45,7 @@ double share_of_others(const std::optional<ProcessorTimes>& from, const std::opt
     const double busy = to->busy - from->busy, idle = to->idle - from->idle, own = to->own - from->own;
     const double all = busy + idle;
     if (all < 0.1 || idle >= 0.25 * all) return 0.0;
-    return std::clamp((busy - own) / all, 0.0, 1.0);
+    return std::clamp((busy - own - to->inexact) / all, 0.0, 1.0);
 }
 
 }  // namespace switchyard::bench

@@ -9,6 +9,8 @@ A peer has a model with two methods:
 import resource
 import time
 
+from arm import Disturbances
+
 
 def workloads_of(message):
     """The batches of prompts or sequences, one for each workload, and their numbers of new tokens."""
@@ -42,7 +44,7 @@ def peak_memory():
 
 
 def generate_turn(model, batch, tokens, passes):
-    switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+    disturbances = Disturbances()
     report = {"type": "report", "step_ms": [], "prefill_ms": [], "token_ms": []}
     for _ in range(passes):
         start = time.perf_counter()
@@ -51,12 +53,11 @@ def generate_turn(model, batch, tokens, passes):
         report["prefill_ms"].append((times[0] - start) * 1e3)
         report["token_ms"].append([(b - a) * 1e3 for a, b in zip(times, times[1:])])
     report["prompt_tokens"] = int(batch["attention_mask"].sum())
-    report["involuntary_switches"] = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - switches
-    return report
+    return report | disturbances.told()
 
 
 def forward_turn(model, batch, passes):
-    switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+    disturbances = Disturbances()
     report = {"type": "report", "step_ms": [], "loss": [None] * passes}
     for _ in range(passes):
         start = time.perf_counter()
@@ -64,8 +65,7 @@ def forward_turn(model, batch, passes):
         report["step_ms"].append((time.perf_counter() - start) * 1e3)
     report["samples"] = len(batch["ids"]) * passes
     report["tokens"] = int(batch["attention_mask"].sum()) * passes
-    report["involuntary_switches"] = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - switches
-    return report
+    return report | disturbances.told()
 
 
 def turn(model, workloads, operation, message):

@@ -203,6 +203,10 @@ void TextRows::pass_over(const File& file, const data::RowPlace& place, const st
     std::cerr << file.shown() + ":" + data::to_string(place) + ": error: " + message + "\n";
 }
 
+void TextRows::leave_if_interrupted() const {
+    if (interrupted_()) throw Stopped{};
+}
+
 bool TextRows::hand_on() {
     if (batch_.empty()) return true;
     try {

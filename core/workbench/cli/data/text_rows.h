@@ -44,14 +44,15 @@ public:
 
     // Why a text cannot be used; empty: it can.
     using Problem = std::function<std::string(const std::string& text)>;
-    // For Take to throw where it saw the interruption itself: these rows are not taken.
-    struct Stopped {};
     using Take = std::function<void(const std::vector<TextRow>& rows)>;
     using Interrupted = std::function<bool()>;
     // Calls `take` with at most `rows` rows at a time, in their order, until `interrupted` holds, which is
     // looked at for each row, and while a row or the writer of a FIFO is waited for. Throws Failure where
     // there is none at all.
     void read(std::size_t rows, const Problem& problem, const Take& take, const Interrupted& interrupted);
+    // For `take` to call in between: where `interrupted` holds it leaves `take` by an exception, and these
+    // rows are not taken.
+    void leave_if_interrupted() const;
 
     // Says after how many rows reading was stopped, and that `output` is as it was; returns `code`.
     int stopped(const std::string& output, int code) const;
@@ -59,6 +60,7 @@ public:
     void require_all_used() const;
 
 private:
+    struct Stopped {};
     struct File {
         std::string path;
         bool standard_input = false;

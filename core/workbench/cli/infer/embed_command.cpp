@@ -129,9 +129,7 @@ int embed_rows(const EmbedCommand& options, TextRows& rows, std::int64_t batch, 
     const auto take = [&](const std::vector<TextRow>& some) {
         std::vector<std::string> texts;
         for (const auto& row : some) texts.push_back(row.given.text);
-        embeddings.add(texts, &some, [&stop] {
-            if (stop) throw TextRows::Stopped{};
-        });
+        embeddings.add(texts, &some, [&rows] { rows.leave_if_interrupted(); });
     };
     constexpr std::size_t model_batches = 32;  // enough of them to be made of texts of like length
     rows.read(

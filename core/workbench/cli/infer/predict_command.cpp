@@ -101,9 +101,7 @@ int predict_rows(const PredictOptions& options, TextRows& rows, bool pairs, Pred
     const auto take = [&](const std::vector<TextRow>& batch) {
         std::vector<train::GivenText> given;
         for (const auto& row : batch) given.push_back(row.given);
-        const auto all = predictions.of(given, [&stop] {
-            if (stop) throw TextRows::Stopped{};
-        });
+        const auto all = predictions.of(given, [&rows] { rows.leave_if_interrupted(); });
         for (std::size_t i = 0; i < all.size(); ++i) {
             nlohmann::ordered_json line{
                 {"file", batch[i].file}, {"line", batch[i].line}, {"text", given[i].text}};

@@ -40,13 +40,6 @@ struct BisectOptions {
     JsonOption json;
 };
 
-compare::ArmSpec changed_arm(std::string name, std::vector<std::string> overrides = {}) {
-    compare::ArmSpec made;
-    made.name = std::move(name);
-    made.overrides = std::move(overrides);
-    return made;
-}
-
 // One change of the first plan.
 struct Change {
     std::string name;  // "attention", or "all of them"
@@ -110,6 +103,15 @@ private:
         throw Failure(options_.first.config + " and " + options_.second +
                       " train different things; expected plans of the same model, data and batch\n    " +
                       joined(unlike, "\n    "));
+    }
+
+    // What is wrong with a value is told with the file that it came from.
+    compare::ArmSpec changed_arm(std::string name, std::vector<std::string> overrides = {}) const {
+        compare::ArmSpec made;
+        made.name = std::move(name);
+        made.overrides = std::move(overrides);
+        if (!made.overrides.empty()) made.written_in = options_.second;
+        return made;
     }
 
     ArmsRequest arms_request() const {

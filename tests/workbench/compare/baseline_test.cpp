@@ -54,6 +54,38 @@ TEST_CASE("what was measured before is the base, marked, and compared by its rou
     CHECK(to_json(now)["arms"][1]["measured_before"].is_null());
 }
 
+TEST_CASE("the first step of an arm is not held against a base that was measured before") {
+    auto now = one_arm("one", 100.0, 8, 1);
+    now.arms.push_back(one_arm("two", 100.0, 8, 4).arms[0]);
+    now.arms[1].drift.output = 1e-2;  // from the first
+    now.arms[1].allowed.output = 1e-6;
+    add_baseline(now, before(one_arm("main", 100.0, 8, 2)), "main.json", 0.02);
+    REQUIRE(now.pairs.size() == 2);
+    for (const auto& pair : now.pairs) CHECK(pair.verdict != SpeedVerdict::wrong);
+    CHECK(std::isnan(now.arms[2].drift.output));
+}
+
+TEST_CASE("a baseline that is read again has the steps of its own blocks") {
+    auto now = one_arm("now", 100.0, 8, 1);
+    now.steps_per_block = 20;
+    for (auto& block : now.arms[0].blocks) block->steps = block->samples = 20;
+    add_baseline(now, before(one_arm("main", 100.0, 8, 2)), "main.json", 0.02);
+    auto json = to_json(now);
+    json["title"] = "bert";
+    json["host"] = {{"name", "here"}, {"cpu_model", "a processor"}};
+    const auto read = comparison_of(json.dump(), "b.json");
+    REQUIRE(read.comparison.arms.size() == 2);
+    for (std::size_t arm = 0; arm < 2; ++arm)
+        CHECK(read.comparison.arms[arm].blocks[0]->sample_ms() ==
+              Approx(now.arms[arm].blocks[0]->sample_ms()));
+    auto third = one_arm("third", 100.0, 8, 3);
+    add_baseline(third, read, "b.json", 0.02);
+    CHECK(third.arms[0].spec.name == "main (measured before)");
+
+    for (auto& block : json["arms"][0]["blocks"]) block.erase("steps");
+    CHECK_THROWS_WITH(comparison_of(json.dump(), "b.json"), contains("make the recording anew"));
+}
+
 TEST_CASE("starts that differ are not found to be a change since then") {
     int found = 0;
     for (std::uint64_t seed = 0; seed < 200; ++seed) {

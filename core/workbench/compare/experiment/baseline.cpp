@@ -33,8 +33,10 @@ std::string unlike_baseline(const RecordedComparison& recorded, const RecordedCo
 void add_baseline(Comparison& comparison, const RecordedComparison& recorded, const std::string& file,
                   double margin) {
     auto arm = recorded.comparison.arms[base_index(recorded.comparison)];
-    arm.spec.name += " (measured before)";
+    const std::string mark = " (measured before)";
+    if (!arm.spec.name.ends_with(mark)) arm.spec.name += mark;
     arm.measured_before = file;
+    for (auto& now : comparison.arms) now.drift = now.allowed = Drift{};  // they are from an arm of now
     comparison.arms.insert(comparison.arms.begin(), std::move(arm));
     summarise_arms(comparison);
     comparison.pairs.clear();

@@ -27,6 +27,7 @@ Json block_json(const std::optional<ArmBlock>& block) {
     if (!block) return nullptr;
     return {
         {"step_ms", base::number_or_null(block->sample.ms)},
+        {"steps", block->steps},
         {"position", block->sample.position},
         {"outlier", block->sample.outlier},
         {"involuntary_switches",

@@ -11,11 +11,14 @@ namespace {
 
 using base::Json;
 
+constexpr std::int64_t most_steps = 1'000'000;  // of a block
+
 std::int64_t count_or(const Json& object, const char* key, std::int64_t otherwise) {
     const auto value = base::integer_of(base::member(object, key));
     return value ? *value : otherwise;
 }
 
+// `steps`: of the whole recording, for blocks of one that does not tell each block's.
 std::optional<ArmBlock> block_of(const Json& json, std::int64_t steps) {
     if (json.is_null()) return std::nullopt;
     if (!json.is_object()) throw base::InputError("\"blocks\" holds " + base::kind_of(json));
@@ -25,11 +28,12 @@ std::optional<ArmBlock> block_of(const Json& json, std::int64_t steps) {
     block.sample.involuntary_switches = count_or(json, "involuntary_switches", -1);
     block.sample.outlier = base::needed_flag(json, "outlier");
     block.wall_ms = base::number_of(json, "turn_ms").value_or(0.0);
-    block.steps = steps;
+    block.steps = count_or(json, "steps", steps);
     block.samples = base::needed_integer(json, "samples");
     block.tokens = base::needed_integer(json, "tokens");
     const auto round = base::needed_integer(json, "round");
-    if (!(block.sample.ms > 0.0) || block.samples < 1 || round < 0 || round > 10'000)
+    if (!(block.sample.ms > 0.0) || block.samples < 1 || block.steps < 0 || block.steps > most_steps ||
+        round < 0 || round > 10'000)
         throw base::InputError("\"blocks\" has one with a value that none can have");
     block.round = static_cast<int>(round);
     block.repeated = base::needed_flag(json, "repeated");
@@ -48,10 +52,15 @@ ArmResult arm_of(const Json& json, std::int64_t steps) {
     arm.description = base::text_of(json, "description");
     arm.dtype = base::text_of(json, "dtype");
     arm.peak_memory_bytes = count_or(json, "peak_memory_bytes", -1);
+    const bool was_measured_before = !base::member(json, "measured_before").is_null();
     int round = 0;
     for (const auto& block : base::needed_list(json, "blocks")) {
         arm.blocks.push_back(block_of(block, steps));
         if (!arm.blocks.back()) continue;
+        if (was_measured_before && base::member(block, "steps").is_null())
+            throw base::InputError(
+                "\"" + arm.spec.name + "\" was measured before the others, and it does not say " +
+                "of how many steps its blocks are: make the recording anew with this version");
         if (arm.blocks.back()->round < round)
             throw base::InputError("\"blocks\" are not in the order of rounds");
         round = arm.blocks.back()->round;
@@ -73,7 +82,7 @@ RecordedComparison comparison_of(const std::string& text, const std::string& fil
         if (!operation) throw base::InputError("\"operation\" is " + base::text_of(json, "operation"));
         read.comparison.operation = *operation;
         read.comparison.steps_per_block = base::needed_integer(json, "steps_per_block");
-        if (read.comparison.steps_per_block < 0 || read.comparison.steps_per_block > 1'000'000)
+        if (read.comparison.steps_per_block < 0 || read.comparison.steps_per_block > most_steps)
             throw base::InputError("\"steps_per_block\" has a value that none can have");
         read.comparison.rounds = static_cast<int>(base::needed_integer(json, "rounds"));
         for (const auto& arm : base::needed_list(json, "arms"))

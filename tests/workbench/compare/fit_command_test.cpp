@@ -69,6 +69,16 @@ TEST_CASE("a memory that is none, lengths of real data, and what fails at once a
     CHECK_THAT(none.out, contains("not even one sample fits into 1.00 kB"));
 }
 
+TEST_CASE("no batch is told to fit that the data cannot fill") {
+    const TinyJob job;
+    const auto json = run_json({"fit", job.file("job.toml"), "--memory", "1GB", "--steps", "1"}, 0);
+    CHECK(json["at_most"] == true);
+    CHECK(json["batch_size"].get<std::int64_t>() > 32);
+    CHECK(json["batch_size"].get<std::int64_t>() <= 60);  // reviews that there are
+    const auto shown = run({"fit", job.file("job.toml"), "--memory", "1GB", "--steps", "1"});
+    CHECK_THAT(shown.out, contains("larger ones were not tried (the training data has no more samples)"));
+}
+
 TEST_CASE("a size whose loss is not finite is told, and is none that fits") {
     const TinyJob job;
     const auto outcome = run({"fit", job.file("job.toml"), "--memory", "1GB", "--most", "4", "--steps", "1",

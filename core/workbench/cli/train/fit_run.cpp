@@ -22,6 +22,7 @@
 #include "core/workbench/cli/progress.h"
 #include "core/workbench/compare/experiment/experiment.h"
 #include "core/workbench/compare/fit/fit_report.h"
+#include "core/workbench/train/job_data.h"
 #include "core/workbench/train/session.h"
 
 namespace switchyard::cli {
@@ -117,6 +118,7 @@ FitRun::FitRun(const FitRequest& request)
                       "it limits a batch already; expected it left out where batch.size is looked for");
     const auto planned = plan_job(request_.job, {.missing = Missing::measure});
     refuse_lengths_of_data(planned->config, request_.lengths);
+    limit_to_data(planned->config);
     const auto there = [&] {
         const auto all = memory_there(host_, planned->config.run.device);
         return static_cast<std::int64_t>(request_.share * static_cast<double>(all));
@@ -125,12 +127,22 @@ FitRun::FitRun(const FitRequest& request)
     for (auto& choice : settled_choices(*planned)) request_.job.overrides.push_back(std::move(choice));
 }
 
+// A batch of more than all samples would be one of all samples, whatever its size.
+void FitRun::limit_to_data(const config::Config& config) {
+    if (!config.data.given()) return;
+    const auto all = train::read_data(config, train::open_tokenizer(config)).train->size();
+    if (all < 1 || all >= request_.most) return;
+    request_.most = all;
+    most_is_ = "the training data has no more samples";
+}
+
 compare::FitResult FitRun::search(const std::function<bool()>& stop) {
     const EndedFirst ended_first;
     stop_ = stop;
     compare::FitSettings settings;
     settings.memory_bytes = memory_;
     settings.most = request_.most;
+    settings.most_is = most_is_;
     settings.try_size = [this](std::int64_t size) { return try_size(size); };
     settings.stop = stop_;
     return compare::find_largest_batch(settings);

@@ -41,10 +41,12 @@ public:
     std::int64_t memory() const { return memory_; }
 
 private:
+    void limit_to_data(const config::Config& config);
     compare::FitSample try_size(std::int64_t size);
     compare::FitSample sample_of(std::int64_t size, const compare::ArmResult& arm);
 
     FitRequest request_;
+    std::string most_is_ = "--most";  // what makes request_.most the most, in words
     HostInfo host_;
     std::int64_t memory_ = 0;
     bool any_fits_ = false;

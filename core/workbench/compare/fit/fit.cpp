@@ -17,6 +17,7 @@ public:
         halve();
         result_.largest = fits_;
         result_.at_most = fits_ == settings_.most;
+        result_.most_is = settings_.most_is;
         std::ranges::sort(result_.samples, {}, &FitSample::size);
         return std::move(result_);
     }

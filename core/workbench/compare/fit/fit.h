@@ -35,7 +35,8 @@ struct FitSample {
 
 struct FitSettings {
     std::int64_t memory_bytes = 0;
-    std::int64_t most = 1 << 20;  // samples of a batch
+    std::int64_t most = 1 << 20;     // samples of a batch
+    std::string most_is = "--most";  // what makes it the most, in words
     // Runs a few steps of that size in a process of its own, which may end however it likes.
     std::function<FitSample(std::int64_t size)> try_size;
     std::function<bool()> stop;
@@ -44,6 +45,7 @@ struct FitSettings {
 struct FitResult {
     std::int64_t largest = 0;        // that fits; 0: not even one sample does, or it could not be told
     bool at_most = false;            // it is FitSettings::most: larger ones were not tried
+    std::string most_is;             // as of the settings
     bool stopped = false;            // before the end was found: `largest` is a lower bound
     std::vector<FitSample> samples;  // by size
 

@@ -35,7 +35,8 @@ std::string conclusion(const FitResult& result, std::int64_t memory_bytes) {
     }
     const auto size = "batch.size = " + std::to_string(result.largest);
     if (result.stopped) return size + " fits into " + memory + "; stopped before larger ones were tried";
-    if (result.at_most) return size + " fits into " + memory + ", and larger ones were not tried (--most)";
+    if (result.at_most)
+        return size + " fits into " + memory + ", and larger ones were not tried (" + result.most_is + ")";
     if (failed != nullptr) return size + " fits into " + memory + "; " + failure_text(*failed);
     return size + " is the largest that fits into " + memory;
 }

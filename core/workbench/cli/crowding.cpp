@@ -20,10 +20,16 @@ std::string crowding_warning(const Crowding& crowding, int threads) {
            (threads > 1 ? "; fewer threads (runtime.threads) may be as fast\n" : "\n");
 }
 
+std::optional<bench::ProcessorTimes> times_of_ranks(std::optional<bench::ProcessorTimes> times,
+                                                    std::int64_t ranks) {
+    if (times) times->own *= static_cast<double>(ranks);
+    return times;
+}
+
 std::string CrowdingWatch::look() {
     const auto now = Clock::now();
     if (told_ || now - since_ < span) return "";
-    const auto times = bench::processor_times();
+    const auto times = times_of_ranks(bench::processor_times(), ranks_);
     const auto interruptions = stopwatch_.involuntary_switches();
     const auto warning =
         crowding_warning({std::chrono::duration<double>(now - since_).count(),

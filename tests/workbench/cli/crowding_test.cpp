@@ -16,3 +16,13 @@ TEST_CASE("a training whose threads are interrupted by others is told so") {
     CHECK(cli::crowding_warning({10.0, 0.25, 2100}, 2).empty());
     CHECK(cli::crowding_warning({10.0, 0.43, 100}, 2).empty());
 }
+
+TEST_CASE("other ranks of a training are no other programs") {
+    const bench::ProcessorTimes from{100.0, 50.0, 10.0}, to{120.0, 50.0, 20.0};  // half of it this rank's
+    const auto share = [&](std::int64_t ranks) {
+        return bench::share_of_others(cli::times_of_ranks(from, ranks), cli::times_of_ranks(to, ranks));
+    };
+    CHECK(share(1) == test::Approx(0.5));
+    CHECK(share(2) == 0.0);
+    CHECK_FALSE(cli::times_of_ranks(std::nullopt, 2));
+}

@@ -179,7 +179,7 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
                                    const train::StopSignal& stop) {
     TrainRecord record(run, trainer, session.config(), utilization, log);
     train::TrainerHooks hooks;
-    CrowdingWatch crowding(at::get_num_threads());
+    CrowdingWatch crowding(at::get_num_threads(), ranks_on_this_machine());
     hooks.on_step = [&](const auto& report) {
         auto error = record.step(report);
         if (const auto warning = crowding.look(); !warning.empty()) record.say(warning);

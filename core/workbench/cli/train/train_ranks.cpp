@@ -149,6 +149,11 @@ void TrainRanks::leave() {
     store.wait(others, most_last_words_seconds);
 }
 
+std::int64_t ranks_on_this_machine() {
+    const auto environment = distributed::rank_environment();
+    return environment ? environment->local_world_size : 1;
+}
+
 int as_rank(const JobOptions& job, const std::function<int(TrainRanks*)>& train) {
     const auto environment = distributed::rank_environment();
     if (!environment) return train(nullptr);

@@ -2,6 +2,7 @@
 // and writes for all; where one of them cannot go on, all end (core/workbench/distributed/together.h).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,5 +37,8 @@ private:
 // Runs a training, as a rank where the environment makes this process one; nullptr: it is not. Returns the
 // exit code.
 int as_rank(const JobOptions& job, const std::function<int(TrainRanks*)>& train);
+
+// Of the training that this process takes part in; 1: it trains alone.
+std::int64_t ranks_on_this_machine();
 
 }  // namespace switchyard::cli

@@ -144,6 +144,12 @@ TEST_CASE(
     CHECK(in_batches({"batch.size=8", "batch.pad_multiple=8", "batch.layout=packed"}).empty());
     CHECK(in_batches({"batch.max_length=64"}) == Words{"batch.max_length: 64, the base has 512"});
     CHECK(in_batches({"run.seed=7"}) == Words{"run.seed: 7, the base has 0"});
+    // A step takes as many samples more as it has batches.
+    const auto accumulating = loaded({"train.grad_accumulation_steps=4"});
+    CHECK(unfair_differences(base, accumulating) ==
+          Words{"train.grad_accumulation_steps: 4, the base has 1"});
+    CHECK(unfair_differences(base, accumulating, Operation::epoch).empty());
+    CHECK(unfair_differences(base, accumulating, Operation::step, true).empty());
 }
 
 TEST_CASE("[[arm]] tables are read with their folder, and mistakes in them told") {

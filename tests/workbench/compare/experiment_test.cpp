@@ -54,6 +54,21 @@ TEST_CASE("arms of a known ratio: the ratio, the interval and the words") {
           SpeedVerdict::slower);
 }
 
+TEST_CASE("drift is from the arm that is the base in the end") {
+    auto settings = quick_settings();
+    settings.drift = [](std::size_t, std::size_t base) {
+        return Drift{0.0, base == 0 ? 1e-2 : 1e-7, base == 0 ? 1e-2 : 1e-7};
+    };
+    MadeUp crashing = steady(200);
+    crashing.gone_from_turn = 8;
+    const auto result = compared({{"a", crashing}, {"b", steady(300)}, {"c", steady(100)}}, settings);
+    CHECK_FALSE(result.arms[0].ok());
+    REQUIRE(result.pairs.size() == 1);
+    CHECK(result.pairs[0].verdict != SpeedVerdict::wrong);
+    CHECK(result.arms[2].drift.output == 1e-7);
+    CHECK(std::isnan(result.arms[1].drift.output));
+}
+
 TEST_CASE("an arm against itself is the same, or cannot be told from it") {
     int others = 0;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {

@@ -96,6 +96,11 @@ TEST_CASE("what was measured before is compared with, and marked") {
     CHECK_THAT(other.err, contains("before.json: is of bert, 2 layers"));
     const auto wider =
         compared_text(job, {"--baseline", job.file("before.json"), "--set", "model.intermediate_size=24"});
+    for (const auto& [rule, why] : {std::pair{"loss:0.02", "no final losses"}, {"drift", "the first step"}}) {
+        const auto never = compared_text(job, {"--baseline", job.file("before.json"), "--fail-on", rule});
+        CHECK(never.code == 2);
+        CHECK_THAT(never.err, contains("--baseline: ") && contains(why));
+    }
     CHECK(wider.code == 2);
     CHECK_THAT(wider.err, contains("before.json: has model.intermediate_size: ") && contains("this has 24"));
 }

@@ -56,6 +56,27 @@ TEST_CASE("0: an arm that is as good as the base, or better") {
     CHECK(code(measured(varying(300, 0.005, 1), varying(302, 0.005, 2)), all) == 0);
 }
 
+TEST_CASE("4: gradients that nobody could compare are not the base's") {
+    auto settings = quick_settings();
+    settings.drift = [](std::size_t, std::size_t) { return Drift{0.0, 1e-7, std::nan("")}; };
+    const auto result = measured(steady(300), steady(300), settings);
+    CHECK(code(result, "drift") == 4);
+    CHECK_THAT(pass_gate(result, rules_of("drift")).findings[0].text, contains("gradients"));
+}
+
+TEST_CASE("4: what was stopped before its end") {
+    auto comparison = measured(steady(300), steady(300));
+    CHECK(code(comparison, all) == 0);
+    comparison.stopped = true;
+    CHECK(code(comparison, all) == 4);
+    CHECK_THAT(markdown(comparison, pass_gate(comparison, rules_of(all)), "", ""), contains("cannot tell"));
+}
+
+TEST_CASE("a rule is told with the threshold that was asked for") {
+    for (const std::string rule : {"memory:12.5%", "slower:1.25%", "slower:3.0%", "memory:0.125%"})
+        CHECK(pass_gate(measured(steady(300), steady(300)), rules_of(rule)).findings[0].rule == rule);
+}
+
 TEST_CASE("3: a seeded slow-down") {
     const auto result = pass_gate(measured(varying(300, 0.005, 1), varying(318, 0.005, 2)), rules_of(all));
     CHECK(result.exit_code() == 3);

@@ -76,6 +76,23 @@ TEST_CASE("a ladder runs what can run here, tells why the rest cannot, and compa
     CHECK_THAT(bytes_of(job.file("page.html")), contains("<h2>Ladder</h2>"));
 }
 
+TEST_CASE("a gate over a ladder cannot tell of rungs that did not run") {
+    const TinyJob job;
+    write_ladder(job, rungs);
+    const auto json = run_json({"compare", "--ladder", job.file("ladder.toml"), "--blocks", "2",
+                                "--steps-per-block", "1", "--time", "0.5", "--fail-on", "memory:900%"},
+                               4);
+    REQUIRE(json["gate"].size() == 3);
+    CHECK(json["gate"][0]["outcome"] == "fine");
+    CHECK(json["gate"][1]["arm"] == "tensor cores");
+    CHECK(json["gate"][2]["arm"] == "not there");
+    for (const int at : {1, 2}) {
+        CHECK(json["gate"][at]["outcome"] == "CANNOT_TELL");
+        CHECK_THAT(json["gate"][at]["text"].get<std::string>(), contains("unavailable: "));
+    }
+    CHECK(json["exit_code"] == 4);
+}
+
 TEST_CASE("what is wrong with a ladder, or with what is asked of it, is exit code 2") {
     const TinyJob job;
     write_ladder(job, rungs);

@@ -99,6 +99,11 @@ TEST_CASE("where arms differ in their ranks alone, their parallel efficiency is 
     CHECK_THAT(outcome.out, contains("ranks=2: parallel efficiency of 2 ranks over 1 rank, 1 thread each"));
     CHECK_THAT(bytes_of(page), contains("parallel efficiency of 2 ranks"));
     CHECK(bytes_of(fastest).find("ranks") == std::string::npos);
+    // An arm of several ranks is none that --set gives, however fast it was.
+    const auto written = job.file("written");
+    (void)compared(job, with(alike, {"--arm", "one: optimizer.lr=1e-4", "--arm",
+                                     "two: ranks=2 optimizer.lr=2e-4", "--fastest", written}));
+    CHECK(bytes_of(written) == "optimizer.lr=1e-4\n");
     const auto json = json_of(file);
     const auto& pair = json["pairs"][0];
     CHECK(pair["parallel_efficiency"]["median"].get<double>() ==

@@ -60,7 +60,7 @@ public:
         stop_.end_at_once();
         show_progress("");
         if (baseline) compare::add_baseline(comparison, *baseline, options_.baseline, settings.margin);
-        const auto gate = compare::pass_gate(comparison, options_.gate);
+        const auto gate = gate_of(comparison);
         write_json(options_.json, report_json(comparison, gate));
         write_gate(comparison, gate);
         if (!options_.html.empty()) write_file(options_.html, page(comparison));
@@ -117,6 +117,20 @@ private:
         return compare::ladder_text(*options_.ladder, options_.scale, rows) + "\n";
     }
 
+    // Of a rung that did not run nothing can be told.
+    compare::GateResult gate_of(const compare::Comparison& comparison) const {
+        auto gate = compare::pass_gate(comparison, options_.gate);
+        if (!options_.ladder || !options_.gate.any()) return gate;
+        for (std::size_t at = 0; at < checked_.places.size(); ++at) {
+            const auto& place = checked_.places[at];
+            if (!place.arm)
+                gate.findings.push_back({options_.ladder->rungs[at].name, "ran",
+                                         compare::GateOutcome::cannot_tell,
+                                         "unavailable: " + place.unavailable});
+        }
+        return gate;
+    }
+
     int exit_code(const compare::Comparison& comparison, const compare::GateResult& gate) const {
         return options_.gate.any() ? gate.exit_code() : comparison.exit_code();
     }
@@ -124,6 +138,14 @@ private:
     // Looked at before anything runs.
     std::optional<compare::RecordedComparison> read_baseline() const {
         if (options_.baseline.empty()) return std::nullopt;
+        if (!options_.loss_equivalence.empty() || options_.gate.loss)
+            throw Failure(
+                "--baseline: of what was measured before there are no final losses to compare; expected no "
+                "--loss-equivalence and no --fail-on loss");
+        if (options_.gate.drift)
+            throw Failure(
+                "--baseline: of what was measured before nobody has the first step; expected no --fail-on "
+                "drift");
         auto read = compare::read_comparison(options_.baseline);
         compare::RecordedComparison now;
         now.comparison.operation = options_.arms.operation;
@@ -209,7 +231,7 @@ private:
     nlohmann::ordered_json report_json(const compare::Comparison& comparison,
                                        const compare::GateResult& gate) const {
         auto json = compare::to_json(comparison);
-        json["exit_code"] = exit_code(comparison, gate);
+        json["exit_code"] = comparison.stopped ? comparison.exit_code() : exit_code(comparison, gate);
         json["gate"] = options_.gate.any() ? compare::to_json(gate) : nullptr;
         json["ladder"] = nullptr;
         if (options_.ladder)
@@ -236,7 +258,7 @@ private:
         return compare::comparison_page(comparison, facts);
     }
 
-    // The values for --set that give the fastest arm of this program.
+    // The values for --set that give the fastest arm of this program in one process.
     void write_fastest(const compare::Comparison& comparison) const {
         const compare::ArmResult* best = nullptr;
         for (std::size_t at = 0; at < comparison.arms.size(); ++at) {
@@ -244,13 +266,15 @@ private:
             bool wrong = false;
             for (const auto& pair : comparison.pairs)
                 wrong = wrong || (pair.arm == at && pair.verdict == bench::SpeedVerdict::wrong);
-            if (!arm.ok() || arm.spec.external() || !arm.measured_before.empty() || wrong ||
+            const bool by_set = !arm.spec.external() && arm.spec.ranks == 1 && arm.spec.slowed == 0.0;
+            if (!arm.ok() || !by_set || !arm.measured_before.empty() || wrong ||
                 !std::isfinite(arm.samples_per_second))
                 continue;
             if (best == nullptr || arm.samples_per_second > best->samples_per_second) best = &arm;
         }
         if (best == nullptr)
-            throw Failure("--fastest: no arm could be timed, so " + options_.fastest + " was not written",
+            throw Failure("--fastest: no arm that --set can give could be timed, so " + options_.fastest +
+                              " was not written",
                           Exit::run_failed);
         write_lines(options_.fastest, compare::without_arm_keys(best->spec.overrides));
     }

@@ -47,11 +47,17 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-// Outputs that are not finite where the base's are have no distance: they are as far from them as can be. Of
-// gradients that says nothing, since a loss scale may have been too large for them.
+// Outputs that are not finite where the base's are have no distance: they are as far from them as can be.
 double output_distance(const at::Tensor& value, const at::Tensor& base) {
     const double found = bench::relative_distance({value}, {base});
     return std::isnan(found) && at::isfinite(base).all().item<bool>() ? infinite : found;
+}
+
+// Of gradients that are not finite nothing is known: a loss scale may have been too large for them.
+double gradient_distance(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& bases) {
+    for (const auto& value : values)
+        if (!at::isfinite(value).all().item<bool>()) return std::numeric_limits<double>::quiet_NaN();
+    return bench::relative_distance(values, bases);
 }
 
 }  // namespace
@@ -77,8 +83,7 @@ Drift drift_between(const std::string& base, const std::string& arm) {
             bases.push_back(exact);
         }
     }
-    if (!values.empty() && drift.gradient != infinite)
-        drift.gradient = bench::relative_distance(values, bases);
+    if (!values.empty() && drift.gradient != infinite) drift.gradient = gradient_distance(values, bases);
     return drift;
 }
 

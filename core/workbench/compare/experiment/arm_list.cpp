@@ -212,6 +212,8 @@ bool should_be_equal(const std::string& key, Operation operation, bool other_bat
     for (const char* section : {"model.", "data.", "batch.", "task."}) {
         if (key.starts_with(section)) return true;
     }
+    // A step of more batches has other samples.
+    if (key == "train.grad_accumulation_steps") return operation == Operation::step && !other_batches;
     return key == "run.seed" || key == "train.weights";
 }
 

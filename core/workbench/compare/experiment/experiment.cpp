@@ -46,6 +46,10 @@ public:
         for (int seed = 0; seed < settings_.seeds && going(); ++seed) run_seed(seed);
         arms_.quit();
         result_.stopped = arms_.stopped();
+        if (base_index(result_) != drift_base_) {  // the one they were held against has failed since
+            measure_drift();
+            compare_passes();
+        }
         judge_pairs(result_, settings_.margin);
         judge_stabilities(result_);
         result_.elapsed_ms = arms_.elapsed_ms();
@@ -126,14 +130,12 @@ private:
 
     // Against the first arm that works.
     void measure_drift() {
-        const auto base = std::find_if(result_.arms.begin(), result_.arms.end(),
-                                       [](const ArmResult& arm) { return arm.ok(); }) -
-                          result_.arms.begin();
+        const auto from = drift_base_ = base_index(result_);
+        for (auto& arm : result_.arms) arm.drift = arm.allowed = Drift{};
         const auto known = std::find_if(amplification_.begin(), amplification_.end(),
                                         [](const auto& one) { return one.has_value(); });
-        for (std::size_t at = static_cast<std::size_t>(base) + 1; at < arms_.size(); ++at) {
+        for (std::size_t at = from + 1; at < arms_.size(); ++at) {
             auto& arm = result_.arms[at];
-            const auto from = static_cast<std::size_t>(base);
             if (!arm.ok() || !arm.spec.differs.empty() || arm.spec.own_batches) continue;
             if (settings_.drift && first_step_written_[at] && first_step_written_[from])
                 arm.drift = settings_.drift(at, from);
@@ -436,6 +438,7 @@ private:
     std::vector<std::optional<Drift>> amplification_;
     std::vector<bool> first_step_written_;
     std::vector<double> first_loss_;
+    std::size_t drift_base_ = 0;  // the arm that drifts are from
     std::vector<std::vector<double>> unaccounted_;
     std::vector<StepCounts> shared_steps_;
     std::int64_t pass_samples_ = 0;           // where passes are over samples, by the first turn

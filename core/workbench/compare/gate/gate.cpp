@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "core/kernel/base/number_text.h"
 #include "core/kernel/base/printable.h"
@@ -12,7 +13,14 @@ namespace {
 
 constexpr double significant = 0.05;
 
-std::string share_text(double share) { return base::digits(100.0 * share, 2) + "%"; }
+// As it was asked for: 3.0%, 12.5%.
+std::string share_text(double share) {
+    const double percent = 100.0 * share;
+    auto text = base::digits(percent, 2);
+    for (int more = 3; more <= 6 && std::abs(std::stod(text) - percent) > 1e-9 * percent; ++more)
+        text = base::digits(percent, more);
+    return text + "%";
+}
 
 std::string percent_over(double ratio) {
     return base::digits(100.0 * std::abs(ratio - 1.0), 2) + " % " + (ratio > 1.0 ? "more" : "less");
@@ -72,6 +80,11 @@ GateFinding judge_drift(const PairResult& pair, const ArmResult& arm, Operation 
     } else if (operation == Operation::data ? std::isnan(arm.drift.output)
                                             : std::isnan(arm.drift.loss) || std::isnan(arm.allowed.loss)) {
         finding.text = "how far its first step is from the base's is not known";
+    } else if (std::isnan(arm.drift.gradient) && !std::isnan(arm.allowed.gradient)) {
+        finding.text =
+            "how far the gradients of its first step are from the base's is not known: they are not finite, "
+            "or it "
+            "does not tell them";
     } else {
         finding.outcome = GateOutcome::fine;
         finding.text = "its first step is the base's, but for rounding";
@@ -173,6 +186,9 @@ GateResult pass_gate(const Comparison& comparison, const GateRules& rules) {
         if (rules.memory) add(judge_memory(base, arm, *rules.memory));
         if (rules.loss) add(judge_loss(pair, *rules.loss));
     }
+    if (comparison.stopped && rules.any())
+        result.findings.push_back(
+            {"all arms", "ran", GateOutcome::cannot_tell, "the comparison was stopped before its end"});
     return result;
 }
 

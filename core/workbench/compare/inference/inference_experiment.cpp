@@ -58,6 +58,7 @@ public:
         result_.stopped = arms_.stopped();
         result_.elapsed_ms = arms_.elapsed_ms();
         if (settings_.peaks) result_.peaks = settings_.peaks();
+        if (result_.base() != drift_base_) measure_drift();  // that one has failed since
         summarise_inference(result_, settings_.margin);
         return std::move(result_);
     }
@@ -136,7 +137,8 @@ private:
 
     // Against the first arm that works.
     void measure_drift() {
-        const auto base = result_.base();
+        const auto base = drift_base_ = result_.base();
+        for (auto& arm : result_.arms) arm.drift = arm.allowed = not_known;
         const auto& from =
             settings_.reference_arm < ready_.size() ? ready_[settings_.reference_arm] : ready_[0];
         for (std::size_t at = base + 1; at < arms_.size(); ++at) {
@@ -358,6 +360,7 @@ private:
     InferenceResult result_;
     ArmRequests arms_;
     std::vector<std::optional<Ready>> ready_;
+    std::size_t drift_base_ = 0;  // the arm that drifts are from
     std::vector<WorkloadPlan> plans_;
     double used_ms_ = 0.0;  // for turns that were taken
 };

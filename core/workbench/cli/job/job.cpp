@@ -94,14 +94,17 @@ Job load_job(const JobOptions& options, const HostInfo& host, loader::DiscoveryO
         discovery.disabled = first.config->plugins.disabled;
         demands = demands_of(*first.config, options.config, options.locked);
         discovery.judge = [&](loader::PluginRecord& record) { return trust::judge(demands, record); };
+    } else {
+        // What it demands of plugins is not known: none runs, and what options there are the manifests say.
+        discovery.run_probes = false;
     }
     Job job;
     job.records = loader::discover(discovery, host);
     const auto schemas = schemas_of(job.records);
     auto result = load(options, &schemas);
-    if (!result.config) {
-        auto text = config::render(result.problems);
-        if (result.problems.size() > 1) text += counted(result.problems.size(), "error") + "\n";
+    if (const auto& problems = result.config ? first.problems : result.problems; !problems.empty()) {
+        auto text = config::render(problems);
+        if (problems.size() > 1) text += counted(problems.size(), "error") + "\n";
         throw Failure(text);
     }
     job.config = std::move(*result.config);

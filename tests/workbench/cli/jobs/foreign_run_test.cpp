@@ -114,6 +114,21 @@ TEST_CASE("a run's plugins run with --trust, and from places that the user named
     CHECK(beside.code == 2);  // plugins are not looked for in the folders of a folder
 }
 
+TEST_CASE("a plugin that a configuration would refuse does not run where that has a mistake") {
+    const ForeignRun foreign;
+    const Words plan{"plan", foreign.job().file("job.toml")};
+    const auto planned = [&](const Words& more) {
+        auto options = ForeignRun::fresh();
+        options.environment["SWITCHYARD_PLUGIN_PATH"] = foreign.folder();
+        return run(with(plan, more), options);
+    };
+    CHECK(planned({}).code == 0);
+    CHECK(foreign.code_ran());
+    check_refused(planned({"--set", "plugins.require=signed", "--set", "optimizer.lrr=1"}),
+                  {"--set #2: error: optimizer.lrr: unknown key; did you mean optimizer.lr?"});
+    CHECK_FALSE(foreign.code_ran());
+}
+
 TEST_CASE("what runs no code of a run needs no trust") {
     const ForeignRun foreign;
     for (const auto& words :

@@ -8,7 +8,8 @@
 
 namespace switchyard::data {
 
-// A label is the name of a class, or else its number.
+// A label is the name of a class, or else its number, unless names are whole numbers themselves: a stray one
+// would count as another class.
 std::optional<std::int64_t> label_number(const std::vector<std::string>& labels, const std::string& label);
 
 // "label 'maybe' is none of 'no', 'yes' (task.labels)"

@@ -104,6 +104,28 @@ TEST_CASE("or names in one column, in any order, also none") {
     CHECK(fault(listed, {"red|pink"}) == "label 'pink' is none of 'red', 'green', 'blue' (task.labels)");
 }
 
+TEST_CASE("a class may be named by its number, unless the names of classes are numbers") {
+    const auto number_of = [](const Texts& labels, const std::string& text) {
+        return data::labels_of(task(config::TaskKind::classification, labels), Texts{text}).number;
+    };
+    CHECK(number_of({"bad", "good"}, "good") == 1);
+    CHECK(number_of({"bad", "good"}, "1") == 1);
+    CHECK(number_of({"1 star", "2 stars"}, "0") == 0);
+    CHECK(number_of({"1", "2", "3"}, "1") == 0);
+    CHECK(number_of({"1", "2", "3"}, "3") == 2);
+    CHECK(number_of({"-1", "1"}, "-1") == 0);
+    const auto stray = [](const Texts& labels, const std::string& text) {
+        return fault(task(config::TaskKind::classification, labels), {text});
+    };
+    CHECK(stray({"1", "2", "3"}, "0") == "label '0' is none of '1', '2', '3' (task.labels)");
+    CHECK(stray({"-1", "+1"}, "0") == "label '0' is none of '-1', '+1' (task.labels)");
+    CHECK(stray({"other", "7"}, "0") == "label '0' is none of 'other', '7' (task.labels)");
+    CHECK(stray({"bad", "good"}, "2") == "label '2' is none of 'bad', 'good' (task.labels)");
+    const auto several = task(config::TaskKind::multi_label, {"1", "2"}, "|");
+    CHECK(values(several, {"2|1"}) == std::vector{1.0, 1.0});
+    CHECK(fault(several, {"2|0"}) == "label '0' is none of '1', '2' (task.labels)");
+}
+
 TEST_CASE("numbers are scaled by the mean and deviation of each column") {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     const auto scale = data::scale_of({1.0, 5.0, none, 5.0, 3.0, 5.0}, 2);

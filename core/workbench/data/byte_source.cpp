@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -28,27 +29,47 @@ namespace {
 
 namespace io = boost::iostreams;
 
-// A few kilobytes can unpack to terabytes; text does not.
+// Packed bytes that were read. Filters are copied, and share it.
+using PackedCount = std::shared_ptr<std::uintmax_t>;
+
+class Counted : public io::multichar_input_filter {
+public:
+    explicit Counted(PackedCount bytes) : bytes_(std::move(bytes)) {}
+
+    template <class Source>
+    std::streamsize read(Source& source, char* into, std::streamsize count) {
+        const auto got = io::read(source, into, count);
+        if (got > 0) *bytes_ += static_cast<std::uintmax_t>(got);
+        return got;
+    }
+
+private:
+    PackedCount bytes_;
+};
+
+// A few kilobytes can unpack to terabytes; text does not. What has no size, as a pipe, is as large as what
+// was read of it.
 class Bounded : public io::multichar_input_filter {
 public:
-    Bounded(std::string path, std::uintmax_t packed)
-        : path_(std::move(path)),
-          most_(std::max<std::uintmax_t>(base::limits::unpacked_bytes,
-                                         packed * base::limits::unpacked_ratio)) {}
+    Bounded(std::string path, std::uintmax_t size, PackedCount packed)
+        : path_(std::move(path)), size_(size), packed_(std::move(packed)) {}
 
     template <class Source>
     std::streamsize read(Source& source, char* into, std::streamsize count) {
         const auto got = io::read(source, into, count);
         if (got > 0) unpacked_ += static_cast<std::uintmax_t>(got);
-        if (unpacked_ > most_)
-            throw base::InputError(path_ + ": unpacks to more than " + std::to_string(most_) +
+        const auto most = std::max<std::uintmax_t>(base::limits::unpacked_bytes,
+                                                   std::max(size_, *packed_) * base::limits::unpacked_ratio);
+        if (unpacked_ > most)
+            throw base::InputError(path_ + ": unpacks to more than " + std::to_string(most) +
                                    " bytes, which no text of its size does; unpack it first if it is meant");
         return got;
     }
 
 private:
     std::string path_;
-    std::uintmax_t most_;
+    std::uintmax_t size_;
+    PackedCount packed_;
     std::uintmax_t unpacked_ = 0;
 };
 
@@ -121,22 +142,28 @@ ByteSource opened(const std::string& path, const std::function<bool()>& interrup
     return {std::move(file), ""};
 }
 
-// What comes out of a file of that many bytes, whatever it is packed in.
+// What comes out of a file of that many bytes, whatever it is packed in. `size`: 0 where it is not known.
 ByteSource unpacked(std::unique_ptr<std::istream> file, const std::string& path, std::uintmax_t size) {
     std::array<char, 4> head{};
     file->read(head.data(), head.size());
     const std::string_view start(head.data(), static_cast<std::size_t>(file->gcount()));
     file->clear();
     for (std::size_t i = 0; i < start.size(); ++i) file->rdbuf()->sungetc();  // a pipe cannot seek
-    const Bounded bounded(path, size);
+    const auto read = std::make_shared<std::uintmax_t>(0);
+    const Bounded bounded(path, size, read);
+    const Counted counted(read);
     switch (packing_of(start)) {
         case Packing::gzip:
-            return {std::make_unique<PackedStream>(std::move(file), bounded, io::gzip_decompressor()), ""};
+            return {
+                std::make_unique<PackedStream>(std::move(file), bounded, io::gzip_decompressor(), counted),
+                ""};
         case Packing::bzip2:
-            return {std::make_unique<PackedStream>(std::move(file), bounded, io::bzip2_decompressor()), ""};
+            return {
+                std::make_unique<PackedStream>(std::move(file), bounded, io::bzip2_decompressor(), counted),
+                ""};
         case Packing::zstd:
             return {std::make_unique<PackedStream>(std::move(file), bounded, io::zstd_decompressor(),
-                                                   WholeFrames()),
+                                                   WholeFrames(), counted),
                     ""};
         case Packing::none:
             break;

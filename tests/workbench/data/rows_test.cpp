@@ -2,13 +2,18 @@
 // text into `read`.
 #include "core/workbench/data/rows.h"
 
+#include <csignal>
 #include <fstream>
+#include <random>
 #include <sstream>
+#include <thread>
 
 #include <boost/iostreams/filter/bzip2.hpp>
 #include <boost/iostreams/filter/gzip.hpp>
 #include <boost/iostreams/filter/zstd.hpp>
 #include <boost/iostreams/filtering_stream.hpp>
+
+#include <sys/stat.h>
 
 #include "core/kernel/base/limits.h"
 
@@ -65,6 +70,33 @@ std::string packed(const std::string& text, const Filter& filter) {
     stream << text;
     boost::iostreams::close(stream);
     return out.str();
+}
+
+// Lines of a FIFO that somebody writes these bytes into.
+struct ReadPipe {
+    std::size_t bytes = 0;  // with the ends of lines
+    std::string error;      // behind the path
+};
+
+ReadPipe read_pipe(const std::string& bytes) {
+    const auto path = test::temporary_dir("rows").string() + "/pipe";
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    auto* const before = std::signal(SIGPIPE, SIG_IGN);  // who reads may not read all
+    std::thread writer([&] { std::ofstream(path, std::ios::binary) << bytes; });
+    ReadPipe result;
+    data::RowRequest request;
+    request.path = path;
+    request.format = RowFormat::text;
+    request.columns = {"text"};
+    request.on_row = [&](data::Row& row) {
+        result.bytes += row.values[0].size() + 1;
+        return true;
+    };
+    result.error = data::read_rows(request).error;
+    writer.join();
+    std::signal(SIGPIPE, before);
+    if (result.error.starts_with(path)) result.error.erase(0, path.size());
+    return result;
 }
 
 }  // namespace
@@ -246,6 +278,26 @@ TEST_CASE("packed data that unpack to more than any text does are refused where 
     CHECK(read(bomb(most, true), RowFormat::text, {"text"}).error == refused);
     // One row that never ends takes no more memory than a row may.
     CHECK(read(bomb(most + 1, false), RowFormat::tsv, {"a"}).error == refused);
+}
+
+TEST_CASE("packed data that come through a pipe may be as large as those of a file of what was read") {
+    std::mt19937 random(7);
+    std::string letters, text;
+    for (int line = 0; line < 1024; ++line) {
+        for (int i = 0; i < 1023; ++i) letters += static_cast<char>('a' + random() % 26);
+        letters += '\n';
+    }
+    while (text.size() < base::limits::unpacked_bytes + (std::size_t{16} << 20)) text += letters;
+    const boost::iostreams::gzip_compressor quick(boost::iostreams::gzip::best_speed);
+    const auto ordinary = read_pipe(packed(text, quick));
+    CHECK(ordinary.error == "");
+    CHECK(ordinary.bytes == text.size());
+    text.assign(text.size(), 'x');
+    for (std::size_t end = std::size_t{1} << 20; end < text.size(); end += std::size_t{1} << 20)
+        text[end] = '\n';
+    const auto bomb = read_pipe(packed(text, boost::iostreams::gzip_compressor()));
+    CHECK(bomb.error == ": unpacks to more than " + std::to_string(base::limits::unpacked_bytes) +
+                            " bytes, which no text of its size does; unpack it first if it is meant");
 }
 
 TEST_CASE("a file that is something else than its name says is told as what it is") {

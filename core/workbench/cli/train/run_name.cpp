@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/base/joined.h"
+#include "core/kernel/base/json_text.h"
 #include "core/kernel/base/printable.h"
+#include "core/kernel/base/read_text.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/infer/model_folder.h"
 #include "core/workbench/gguf/gguf_file.h"
@@ -111,6 +113,17 @@ private:
     std::string run_, which_;
 };
 
+// Whether the run has been gone on with since it left its model and has not ended again. One that says
+// nothing of its end ended with its model.
+bool went_on(const train::RunDirectory& run) {
+    const auto newest = train::newest_checkpoint(run.checkpoints());
+    const auto summary = base::parse_json(base::text_if_readable(run.file("summary.json"))).value;
+    const auto status = base::text_of(summary, "status");
+    if (!newest || status.empty()) return false;
+    const auto steps = base::integer_of(base::member(summary, "steps"));
+    return status != "finished" || (steps && train::checkpoint_step(*newest) > steps);
+}
+
 // Where the @ of RUN@WHICH stands; npos: it is no such name, or something of that name is there.
 std::size_t at_sign(const std::string& name) {
     const auto at = name.rfind('@');
@@ -131,8 +144,10 @@ NamedRun find_run(const std::string& name) {
     if (is_model_folder(name)) return {name, name, "", false};
     check_run(name, true);
     const auto whole = name + "/model";
-    const bool has_checkpoint = train::newest_checkpoint(train::RunDirectory(name).checkpoints()).has_value();
-    if (is_there(whole + "/" + train::weights_file) || !has_checkpoint) return {name, whole, "", true};
+    const train::RunDirectory directory(name);
+    const bool has_checkpoint = train::newest_checkpoint(directory.checkpoints()).has_value();
+    const bool has_model = is_there(whole + "/" + train::weights_file) && !went_on(directory);
+    if (has_model || !has_checkpoint) return {name, whole, "", true};
     const auto last = name + "@last";
     auto run = CheckpointOf(last, name.size()).find();
     run.note = name + " has not finished: using its newest checkpoint, " +

@@ -190,6 +190,52 @@ TEST_CASE("a run that was stopped predicts by its newest checkpoint, and says so
     CHECK(run({"predict", name + "@last", "a film"}).err.find("has not finished") == std::string::npos);
 }
 
+TEST_CASE("a run that was gone on with after its end predicts by what it has learnt since, and says so") {
+    const TinyJob job;
+    job.trained("run", and_also(restless, {"train.steps=3"}));
+    const auto name = job.run_folder("run");
+    const auto early = predicted(name);
+    const auto early_summary = bytes_of(name + "/summary.json");
+    fs::copy(name + "/model", job.file("early"), fs::copy_options::recursive);
+    job.trained("run", and_also(restless, {"train.steps=5"}), {"--resume"});
+    const auto late = predicted(name);
+    REQUIRE(late != early);
+    CHECK_THAT(run({"predict", name, "a film"}).err, !contains("has not finished"));  // it has ended again
+
+    // As it is while it goes on, and after it was killed.
+    const auto check_newest = [&] {
+        const auto outcome = run({"predict", name, "a film"});
+        CHECK(outcome.code == 0);
+        CHECK_THAT(outcome.err,
+                   contains(name + " has not finished: using its newest checkpoint, step-00000005\n"));
+        CHECK(predicted(name) == late);
+        CHECK(predicted(name + "@last") == late);
+    };
+    const auto late_summary = bytes_of(name + "/summary.json");
+    fs::remove_all(name + "/model");
+    fs::rename(job.file("early"), name + "/model");
+    job.write("run/summary.json", early_summary);
+    check_newest();
+    // As it is after a signal, or a failure.
+    for (const std::string status : {"stopped", "failed"}) {
+        auto summary = nlohmann::json::parse(late_summary);
+        summary["status"] = status;
+        job.write("run/summary.json", summary.dump());
+        check_newest();
+    }
+
+    // A model alone is used, whatever is left beside it.
+    const auto check_model = [&] {
+        CHECK_THAT(run({"predict", name, "a film"}).err, !contains("has not finished"));
+        CHECK(predicted(name) == early);
+    };
+    fs::rename(name + "/summary.json", job.file("summary.json"));
+    check_model();
+    fs::rename(job.file("summary.json"), name + "/summary.json");
+    fs::remove_all(name + "/checkpoints");
+    check_model();
+}
+
 TEST_CASE("a name of a run that stands for no checkpoint is told those that there are") {
     const TinyJob job;
     job.trained("run", {"train.steps=2", "train.checkpoint_every=1"});

@@ -32,6 +32,7 @@ private:
 };
 
 const fs::path good = build_dir() / "tests/support/plugins/good/libtest_good.so";
+const fs::path errs = build_dir() / "tests/support/plugins/errs/libtest_errs.so";
 
 }  // namespace
 
@@ -187,6 +188,33 @@ TEST_CASE("a plugin that is called as one that comes with the program is not ins
     CHECK(list.code == 0);
     CHECK_THAT(list.out,
                contains("refused: duplicate") && contains("a plugin called 'naive' was found before"));
+}
+
+TEST_CASE("a plugin is not installed over another one whose file is called as its own, and both are told") {
+    const Home home;
+    REQUIRE(run({"plugins", "install", good.string()}, home.options).code == 0);
+    const auto before = files_below(home.plugins());
+    fs::create_directories(home.file("two"));
+    fs::copy_file(errs, home.file("two/libtest_good.so"));
+    fs::copy_file(errs, home.file("libtest_errs.so"));
+    const auto target = (home.plugins() / "libtest_good.so").string();
+    for (const std::string place : {"two/libtest_good.so", "two"}) {
+        INFO(place);
+        check_refused(run({"plugins", "install", place}, home.options),
+                      {"nothing was installed",
+                       "two/libtest_good.so: would replace " + target +
+                           ", which is the plugin \"test_good\"; expected another name of the file, or "
+                           "`switchyard plugins remove test_good` before"});
+        const bool untouched = files_below(home.plugins()) == before;
+        CHECK(untouched);
+    }
+    // Either of the two helps.
+    CHECK(run({"plugins", "install", "libtest_errs.so"}, home.options).code == 0);
+    CHECK(bytes_of(target) == bytes_of(good));
+    REQUIRE(run({"plugins", "remove", "test_errs"}, home.options).code == 0);
+    REQUIRE(run({"plugins", "remove", "test_good"}, home.options).code == 0);
+    CHECK(run({"plugins", "install", "two"}, home.options).code == 0);
+    CHECK(bytes_of(target) == bytes_of(errs));
 }
 
 TEST_CASE("a folder is installed as a whole, or not at all where one of its plugins cannot be used") {

@@ -105,6 +105,19 @@ std::vector<std::string> remove_plugin(const std::string& folder, const std::str
     return removed;
 }
 
+// Another plugin whose file this one would replace, and what to do; empty: there is none.
+std::string taken_place(const std::string& folder, const loader::PluginRecord& record) {
+    const auto target = (fs::path(folder) / fs::path(record.path).filename()).string();
+    for (const auto& there : installed_in(target)) {
+        if (!there.manifest || there.manifest->name == record.manifest->name) continue;
+        return base::printable(record.path) + ": would replace " + base::printable(target) +
+               ", which is the plugin \"" + there.manifest->name +
+               "\"; expected another name of the file, or `switchyard plugins remove " +
+               there.manifest->name + "` before\n";
+    }
+    return "";
+}
+
 int install(const std::string& place) {
     if (std::error_code ignored; !fs::exists(place, ignored))
         throw Failure(base::quoted(place) +
@@ -122,6 +135,8 @@ int install(const std::string& place) {
                         "\", as a plugin that comes with this program, whose place it would take; expected "
                         "another name in its plugin.toml, or its folder in plugins.paths or "
                         "SWITCHYARD_PLUGIN_PATH, where it takes that place without being installed\n";
+        else
+            problems += taken_place(folder, record);
     }
     if (!problems.empty()) {
         problems.pop_back();

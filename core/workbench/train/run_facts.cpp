@@ -21,7 +21,7 @@ namespace {
 using base::Json;
 
 // Keys that change what is written down, or where things are, and no number that is learnt.
-constexpr std::array<std::string_view, 27> without_effect{
+constexpr std::array<std::string_view, 30> without_effect{
     "cache.dtype",
     "cache.kind",
     "cache.page_size",
@@ -31,7 +31,10 @@ constexpr std::array<std::string_view, 27> without_effect{
     "log.command",
     "log.end_seconds",
     "plugins.disabled",
+    "plugins.lock",
     "plugins.paths",
+    "plugins.require",
+    "plugins.trusted_keys",
     "run.phases",
     "runtime.allocator",
     "runtime.auto",

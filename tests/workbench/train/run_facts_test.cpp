@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/kernel/config/show.h"
 #include "core/workbench/data/tokenizers/open_tokenizer.h"
 
 #include <switchyard_test.h>
@@ -41,6 +42,24 @@ TEST_CASE("another number of steps counts where a warm-up is cut to it") {
     CHECK_FALSE(steps_count({"10", "10"}, {"20", "10"}));
     CHECK_FALSE(steps_count({"5", "0"}, {"20", "0"}));
     CHECK_FALSE(steps_count({"0", "10"}, {"20", "10"}));
+}
+
+TEST_CASE("what is demanded of plugins is told as a change, and changes nothing that is learnt") {
+    config::Config demanding;
+    demanding.plugins.require = {config::Demand::signature, config::Demand::lock};
+    demanding.plugins.trusted_keys = {"ada.pub"};
+    demanding.plugins.lock = "all.lock";
+    train::RunFacts was, is;
+    was.config = config::canonical_values(config::Config());
+    is.config = config::canonical_values(demanding);
+    for (const auto& [before, now] : {std::pair(was, is), std::pair(is, was)}) {
+        std::vector<std::string> keys;
+        for (const auto& change : train::changes_between(before, now)) {
+            keys.push_back(change.key);
+            CHECK_FALSE(change.counts);
+        }
+        CHECK(keys == std::vector<std::string>{"plugins.lock", "plugins.require", "plugins.trusted_keys"});
+    }
 }
 
 TEST_CASE("a tokenizer that came in a GGUF file of weights is the same in the folder in which it is kept") {

@@ -128,6 +128,22 @@ TEST_CASE("a store that was stopped anywhere is gone on with and comes out the s
     CHECK(files == 3);
 }
 
+TEST_CASE("a store that was begun is stopped soon while it is read again, and loses nothing by it") {
+    const StoreJob job(60'000);
+    REQUIRE(job.prepare("whole", 1).counts.problems.empty());
+    int calls = 0;
+    REQUIRE(job.prepare("parts", 2, [&] { return ++calls > 50'000; }).stopped);
+    const auto again = job.prepare("parts", 2, [] { return true; });
+    CHECK(again.stopped);
+    CHECK(again.resumed_rows > 10'000);
+    CHECK(again.counts.train_rows.read + again.counts.eval_rows.read <= 1024);
+    const auto last = job.prepare("parts");
+    CHECK_FALSE(last.stopped);
+    CHECK(last.resumed_rows == again.resumed_rows);
+    for (const char* name : {"/train.tokens", "/eval.tokens", "/store.json"})
+        CHECK(content(job.path("parts") + name) == content(job.path("whole") + name));
+}
+
 TEST_CASE("what a killed process left half written is not taken") {
     const StoreJob job(60'000);
     REQUIRE(job.prepare("whole", 1).counts.problems.empty());

@@ -25,7 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using base::Json;
 
-constexpr std::size_t chunk_bytes = 1 << 20;  // of text that a thread tokenizes at once
+constexpr std::size_t chunk_bytes = 1 << 20;      // of text that a thread tokenizes at once
+constexpr std::int64_t rows_between_asks = 1024;  // whether to stop, of rows of which nothing is made
 
 // Texts in their order, and what became of them.
 struct Chunk {
@@ -202,8 +203,10 @@ private:
             return unusable_text(std::move(fault), text, request_.data.bad_row, 0);
         ++rows_;
         follow(way.path, text.size());
-        if (rows_ <= done_rows_ || !result_.counts.problems.empty()) return {};
-        if (request_.stop && request_.stop()) throw Stopped();
+        const bool passed_over = rows_ <= done_rows_ || !result_.counts.problems.empty();
+        const bool asks = !passed_over || rows_ % rows_between_asks == 0;
+        if (asks && request_.stop && request_.stop()) throw Stopped();
+        if (passed_over) return {};
         chunk_.bytes += text.size();
         chunk_.texts.push_back({text, way.eval});
         chunk_.rows = rows_;

@@ -234,6 +234,7 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
     if (result.outcome == train::Outcome::failed) {
         // On a full disk this fails as well, and says less than the first error.
         (void)base::write_file_atomically(run.file("summary.json"), summary);
+        stop.end_at_once();
         std::cerr << log.end({{"summary", told}});
         throw Failure(result.error, result.numerics ? Exit::numerics : Exit::run_failed);
     }

@@ -1,5 +1,6 @@
 // Programs that get what a training writes down: they copy it, end too early, never read, are not there. Each
 // is a shell script. What they got is held against metrics.jsonl and summary.json.
+#include <csignal>
 #include <sstream>
 
 #include "tiny_job.h"
@@ -184,4 +185,20 @@ TEST_CASE("a failed run ends with its summary, too") {
     REQUIRE(outcome.code != 0);
     const auto last = nlohmann::json::parse(logged.copied().back());
     CHECK(last["summary"]["status"] == "failed");
+}
+
+TEST_CASE("a signal ends a failed run at once while it waits for the program to end") {
+    // It ends when the training has.
+    const LoggedJob logged("cat >>\"$1\"; echo >\"$1.ended\"; while [ -d /proc/$PPID ]; do sleep 0.01; done",
+                           "end_seconds = 600\n");
+    Started started(logged.job().train("run", {"optimizer.lr=1e30", "train.steps=50"}));
+    const auto input_ended = logged.job().file("copy.ended");
+    REQUIRE(wait_until([&] { return started.ended() || fs::exists(input_ended); }));
+    REQUIRE_FALSE(started.ended());
+    CHECK(json_of(logged.run_folder() / "summary.json")["status"] == "failed");
+    started.send(SIGINT);
+    const auto outcome = started.wait();
+    INFO(outcome.err);
+    CHECK(outcome.code == 128 + SIGINT);
+    CHECK_THAT(outcome.err, !contains("did not end in time"));
 }

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <sstream>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -17,6 +19,8 @@ namespace switchyard::train {
 namespace {
 
 constexpr int tries = 100;  // a folder that is removed and made again all the time
+constexpr int tries_beside_readers = 10;
+constexpr std::chrono::milliseconds between_tries{5};
 
 std::string this_machine() {
     std::array<char, 256> name{};
@@ -55,6 +59,16 @@ int lock(int descriptor, int how) {
     return 0;
 }
 
+// Who asks whether somebody has the lock may hold it for that moment, which is over before the last try.
+int lock_for_writing(int descriptor) {
+    int error = lock(descriptor, LOCK_EX);
+    for (int i = 0; i < tries_beside_readers && error == EWOULDBLOCK; ++i) {
+        std::this_thread::sleep_for(between_tries);
+        error = lock(descriptor, LOCK_EX);
+    }
+    return error;
+}
+
 }  // namespace
 
 RunLock::~RunLock() {
@@ -69,7 +83,7 @@ std::string RunLock::take(const std::string& folder, const std::string& command)
     for (int attempt = 0; descriptor_ < 0; ++attempt) {
         const int opened = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (opened < 0) return "cannot write " + name + ": " + std::strerror(errno);
-        const int error = lock(opened, LOCK_EX);
+        const int error = lock_for_writing(opened);
         if (error == EWOULDBLOCK) {
             const auto text = folder + ": error: in use by " + holder(opened) +
                               ": wait until it ends, or give another folder with --run";

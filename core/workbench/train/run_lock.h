@@ -19,7 +19,7 @@ public:
     // has no locks it goes on without.
     std::string take(const std::string& folder, const std::string& command);
     // Whether another process has it now. Asking takes the lock for a moment where a process was killed that
-    // had it, and leaves the file as it is.
+    // had it, which take() waits for, and leaves the file as it is.
     static bool is_held(const std::string& folder);
     // A line about a file system without locks; empty: the lock is held.
     const std::string& warning() const { return warning_; }

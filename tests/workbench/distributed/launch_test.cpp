@@ -70,6 +70,14 @@ void check_goes_on(const TinyJob& job, const Words& sets, const std::string& sha
     }
 }
 
+// How often the process has waited for something so far.
+long waits_of(pid_t process) {
+    const std::string key = "\nvoluntary_ctxt_switches:";
+    const auto text = told_by_proc(process, "status");
+    const auto at = text.find(key);
+    return at == std::string::npos ? 0 : std::stol(text.substr(at + key.size()));
+}
+
 }  // namespace
 
 TEST_CASE("two processes that are launched train as one does, and one of them writes and speaks") {
@@ -195,6 +203,41 @@ TEST_CASE("a launched training goes on where whoever read its output has gone") 
     };
     CHECK(run(launched(job.train("run"), 2), options).code == 0);
     CHECK(summary_of(job, "run")["status"] == "finished");
+}
+
+TEST_CASE("no rank leaves before the first one has done everything") {
+    const TinyJob job;
+    // The first rank waits for this program, which ends when the test says so.
+    const auto script = job.write(
+        "log.sh",
+        "cat >/dev/null\nwhile [ ! -e \"$1\" ] && kill -0 $PPID 2>/dev/null; do sleep 0.01; done\n");
+    const auto word = job.file("word");
+    Started started(launched(
+        job.train("run",
+                  {"log.command=[\"/bin/sh\", \"" + script + "\", \"" + word + "\"]", "log.end_seconds=300"}),
+        2));
+    const fs::path folder = job.run_folder("run");
+    REQUIRE(wait_until([&] { return started.ended() || fs::exists(folder / "summary.json"); }));
+    const auto ranks = ranks_of(started.process());
+    REQUIRE(ranks.size() == 2);
+    // The other one asks again and again whether the first has come.
+    const auto before = waits_of(ranks[1]);
+    CHECK(wait_until([&] { return !is_alive(ranks[1]) || waits_of(ranks[1]) > before + 20; }));
+    CHECK(is_alive(ranks[1]));
+    job.write("word", "");
+    const auto outcome = started.wait();
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.err, !contains("log.command"));
+}
+
+TEST_CASE("a finished run of two ranks that is resumed ends well") {
+    const TinyJob job;
+    REQUIRE(run(launched(job.train("run"), 2)).code == 0);
+    const auto again = run(launched(job.train("run", {}, {"--resume"}), 2));
+    INFO(again.err);
+    CHECK(again.code == 0);
+    CHECK(count_of(again.err, "is finished, after 8 steps; nothing was changed") == 1);
 }
 
 TEST_CASE("when a rank is killed all end, and the launcher says which") {

@@ -141,7 +141,7 @@ void TrainRanks::check_alike(const train::RunFacts& facts, const std::string& pl
 void TrainRanks::leave() {
     auto& store = group_->store();
     const auto place = group_->place();
-    distributed::meet(store, place, "finished", "", train::long_wait_seconds);
+    distributed::meet(store, place, "leaving", "", train::long_wait_seconds);
     if (!is_first()) return store.set("left/" + std::to_string(place.rank), "");
     std::vector<std::string> others;
     for (std::int64_t rank = 1; rank < place.world_size; ++rank)

@@ -23,11 +23,12 @@ public:
     std::int64_t count() const { return group_->world_size(); }
     distributed::Group& group() { return *group_; }
 
-    // What the first rank says, `said` there; on the others it does not matter.
+    // What the first rank says, `said` there; on the others it does not matter. No other meeting of the run
+    // is called `what`, nor "facts", "plans" or "leaving".
     std::string from_first(const std::string& what, const std::string& said);
     // Throws Failure where ranks differ in anything that decides on the numbers of the run.
     void check_alike(const train::RunFacts& facts, const std::string& plan_text);
-    // When all are done. The first rank leaves last.
+    // When all are done: the first one has written everything. It leaves last.
     void leave();
 
 private:

@@ -77,13 +77,16 @@ std::string describe_plan(const config::Config& config, const resolver::Plan& pl
     return text;
 }
 
-// A loader's position means something in one order of the samples only: of batches that all ranks share.
-std::string describe_order(const config::Config& config, std::int64_t samples, std::int64_t ranks) {
-    const auto of_all = [&](std::int64_t own) { return std::to_string(ranks * own); };
+// A loader's position means something in one order of the samples only: of batches that all ranks share, or,
+// of a loader that composes batches of its own and hands them out in turn, for one number of ranks.
+std::string describe_order(const config::Config& config, std::int64_t samples, std::int64_t ranks,
+                           bool shares_batches) {
+    const auto of_all = [&](std::int64_t own) { return std::to_string(shares_batches ? ranks * own : own); };
     return "task: " + std::string(name(config.task.kind)) + ", texts as " +
            std::string(name(config.data.tokenizer)) + "\ndata: " + std::to_string(samples) +
            " samples in batches of " + of_all(config.batch.size) +
            (config.batch.tokens > 0 ? " and " + of_all(config.batch.tokens) + " tokens" : "") +
+           (ranks > 1 && !shares_batches ? " on each of " + std::to_string(ranks) + " ranks" : "") +
            (config.data_loader.shuffle ? ", shuffled" : "") +
            (config.data_loader.drop_last ? ", last dropped" : "") + ", seed " +
            std::to_string(config.run.seed) + "\n";
@@ -206,7 +209,8 @@ void Session::load_data() { use_data(tokenizer_, read_data(config_, tokenizer_))
 void Session::use_data(std::shared_ptr<const data::Tokenizer> tokenizer, data::Splits data) {
     tokenizer_ = std::move(tokenizer);
     data_ = std::move(data);
-    plan_text_ += describe_order(config_, data_.train->size(), data_ranks());
+    const bool own = train_loader_ && train_loader_->composition() == Composition::own;
+    plan_text_ += describe_order(config_, data_.train->size(), data_ranks(), !own);
 }
 
 void Session::load_eval_files(const EvalFiles& files, const data::LabelScale& scale) {

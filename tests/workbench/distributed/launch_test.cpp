@@ -155,6 +155,23 @@ TEST_CASE("a run of two ranks that was stopped goes on to the same bits") {
     CHECK_THAT(alone.err, contains("in batches of 8") && contains("in batches of 4"));
 }
 
+TEST_CASE("batches that a loader composes for each rank are gone on with on as many ranks alone") {
+    const TinyJob job;
+    const Words sets{"data_loader.backend=batching/bucketed", "train.checkpoint_every=3",
+                     "train.keep_last=5"};
+    REQUIRE(run(launched(job.train("whole", sets), 2)).code == 0);
+    REQUIRE(run(launched(job.train("cut", with(sets, {"train.steps=3"})), 2)).code == 0);
+    const Words resume{"--resume", "--allow-change", "batch.size"};
+    check_refused(run(job.train("cut", with(sets, {"batch.size=8"}), resume)),
+                  {"saved: data: ", " samples in batches of 4 on each of 2 ranks, shuffled",
+                   "now:   data: ", " samples in batches of 8, shuffled"});
+    const auto resumed = run(launched(job.train("cut", sets, {"--resume"}), 2));
+    INFO(resumed.err);
+    REQUIRE(resumed.code == 0);
+    CHECK(step_losses(job.run_folder("cut")) == step_losses(job.run_folder("whole")));
+    check_same_end(job, "cut", "whole");
+}
+
 TEST_CASE("ranks that divide the state of the optimizer train to the same bits, and any number goes on") {
     const TinyJob job;
     const auto sets = with(by_position, {"train.steps=8", "train.checkpoint_every=3", "train.keep_last=5",

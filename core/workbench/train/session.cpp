@@ -275,9 +275,11 @@ Trainer Session::make_trainer() {
     check_shares();
     train_loader().start(*data_.train, shared_params());
     if (train_loader().batches(0) == 0) {
+        const auto samples = data_.train->size(), ranks = data_ranks();
         throw InputError({config::told_at(config_, "batch.size") +
-                          "data_loader.drop_last leaves no batch of " + std::to_string(data_.train->size()) +
-                          " samples; expected a batch.size of at most that"});
+                          "data_loader.drop_last leaves no batch of " + std::to_string(samples) + " samples" +
+                          (ranks > 1 ? " for each of " + std::to_string(ranks) + " ranks" : "") +
+                          "; expected a batch.size of at most " + std::to_string(samples / ranks)});
     }
     const SampleSource* evaluated = data_.eval->size() > 0 ? data_.eval.get() : nullptr;
     if (mesh_ && evaluated != nullptr)

@@ -330,13 +330,17 @@ TEST_CASE("bad input of a launched training is told once, with exit code 2") {
         Words sets;
         std::string text;
     };
-    const std::vector<Case> cases{{2, {"optimizer.lrr=1"}, "optimizer.lrr"},
-                                  {2, {"data.train=[\"nowhere.tsv\"]"}, "nowhere.tsv"},
-                                  {2, {"distributed.timeout=0"}, "distributed.timeout"},
-                                  {2, {"distributed.interface=wlan77"}, "no network interface \"wlan77\""},
-                                  {3,
-                                   {"data.train=[\"" + job.file("two.tsv") + "\"]", "data.eval_fraction=0"},
-                                   "2 training samples are fewer than the 3 ranks"}};
+    const std::vector<Case> cases{
+        {2, {"optimizer.lrr=1"}, "optimizer.lrr"},
+        {2, {"data.train=[\"nowhere.tsv\"]"}, "nowhere.tsv"},
+        {2, {"distributed.timeout=0"}, "distributed.timeout"},
+        {2, {"distributed.interface=wlan77"}, "no network interface \"wlan77\""},
+        {2,
+         {"data_loader.drop_last=true", "batch.size=40"},
+         "no batch of 52 samples for each of 2 ranks; expected a batch.size of at most 26"},
+        {3,
+         {"data.train=[\"" + job.file("two.tsv") + "\"]", "data.eval_fraction=0"},
+         "2 training samples are fewer than the 3 ranks"}};
     for (const auto& one : cases) {
         INFO(one.text);
         const auto outcome = run(launched(job.train("bad", one.sets), one.ranks));

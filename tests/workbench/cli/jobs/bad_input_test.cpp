@@ -190,7 +190,8 @@ TEST_CASE("a job whose parts do not fit each other is refused") {
         {{"attention.backend=flashy"}, {"flashy"}},
         {{"data.eval_fraction=1e-12"}, {"--set #1: error: data.eval_fraction: no text was held out"}},
         {{"batch.size=100", "data_loader.drop_last=true"},
-         {"--set #1: error: batch.size: data_loader.drop_last leaves no batch of 52 samples"}},
+         {"--set #1: error: batch.size: data_loader.drop_last leaves no batch of 52 samples; expected a "
+          "batch.size of at most 52"}},
     };
     for (const auto& bad : cases) {
         INFO(bad.sets.front());

@@ -3,8 +3,8 @@
 //
 // Samples come in the order of the reference (reference/epoch_order.h) and are put together in windows; what
 // does not fill a batch is carried into the next window. Batches are then shuffled, unless the samples are
-// not, and dealt to the ranks in turn; where they do not come out even, batches are halved, or, with
-// drop_last, left out.
+// not, and dealt to the ranks in turn; where they do not come out even, batches are halved (of single samples
+// the first ones come again) or, with drop_last, left out.
 //
 // Packing is first-fit decreasing (Johnson 1973, "Near-optimal bin packing algorithms"): samples of a window
 // from the longest to the shortest, each into the first batch that has room. For samples that are short

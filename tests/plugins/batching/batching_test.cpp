@@ -142,6 +142,31 @@ TEST_CASE("fixed gives every batch one shape") {
     CHECK(batch.source.ids.sizes().vec() == std::vector<std::int64_t>{4, 48});
 }
 
+TEST_CASE("batches that do not come out even over ranks are halved, and single samples come twice") {
+    // The samples that both ranks get in one epoch.
+    const auto dealt = [](std::int64_t size, std::int64_t batch_size, bool drop_last) {
+        const Ragged source(size);
+        auto params = budget(Layout::padded, 0);
+        params.batch_size = batch_size;
+        params.shuffle = false;
+        params.drop_last = drop_last;
+        params.world_size = 2;
+        std::vector<std::int64_t> all;
+        for (params.rank = 0; params.rank < params.world_size; ++params.rank) {
+            const auto loader = make("fixed", params, options_of(0));
+            loader->start(source, params);
+            CHECK(loader->batches(0) == (drop_last ? 1 : 2));
+            for (Batch batch; loader->next(batch);)
+                all.insert(all.end(), batch.samples.begin(), batch.samples.end());
+        }
+        std::ranges::sort(all);
+        return all;
+    };
+    CHECK(dealt(3, 1, false) == std::vector<std::int64_t>{0, 0, 1, 2});
+    CHECK(dealt(3, 1, true) == std::vector<std::int64_t>{0, 1});
+    CHECK(dealt(6, 2, false) == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5});
+}
+
 TEST_CASE("any number of workers gives the same batches, and a seek starts anew") {
     const Ragged source(500);
     for (const char* id : {"padded", "fixed", "bucketed", "packed"}) {

@@ -69,6 +69,9 @@ std::int64_t count_of(const RunFacts& facts, const std::string& key) {
     return count;
 }
 
+// From the processors that a process may use.
+bool threads_follow(const RunFacts& facts) { return value_of(facts.config, "runtime.threads") == "0"; }
+
 // How long a run lasts changes its learning rates unless they are the same in all steps. A warm-up that is
 // longer than the run rises to the whole rate at its end; of epochs it is taken to be shorter than they are.
 bool rates_hang_on_length(const RunFacts& facts) {
@@ -135,7 +138,7 @@ void compare_files(const std::string& key, const std::vector<DataFile>& before,
 
 RunFacts facts_of(const config::Config& config, const data::Tokenizer& tokenizer, std::int64_t threads,
                   const HostInfo& host) {
-    RunFacts facts{config::canonical_values(config), {}, threads, host.cpu_model, host.libtorch_version};
+    RunFacts facts{config::canonical_values(config), {}, threads, 1, host.cpu_model, host.libtorch_version};
     const auto& data = config.data;
     facts.data = {{"data.train", data_files(data.train)},
                   {"data.eval", data_files(data.eval)},
@@ -173,11 +176,8 @@ Json to_json(const RunFacts& facts) {
         auto& list = data[key] = Json::array();
         for (const auto& file : files) list.push_back({{"path", file.path}, {"xxh128", file.hash}});
     }
-    return {{"config", facts.config},
-            {"data", std::move(data)},
-            {"threads", facts.threads},
-            {"cpu", facts.cpu},
-            {"libtorch", facts.libtorch}};
+    return {{"config", facts.config}, {"data", std::move(data)}, {"threads", facts.threads},
+            {"ranks", facts.ranks},   {"cpu", facts.cpu},        {"libtorch", facts.libtorch}};
 }
 
 RunFacts facts_from(const Json& json) {
@@ -191,8 +191,8 @@ RunFacts facts_from(const Json& json) {
         for (const auto& file : files)
             facts.data[key].push_back({base::text_of(file, "path"), base::text_of(file, "xxh128")});
     }
-    const auto& threads = base::member(json, "threads");
-    if (threads.is_number_integer()) facts.threads = threads.get<std::int64_t>();
+    facts.threads = base::integer_of(base::member(json, "threads")).value_or(0);
+    facts.ranks = base::integer_of(base::member(json, "ranks")).value_or(0);
     facts.cpu = base::text_of(json, "cpu");
     facts.libtorch = base::text_of(json, "libtorch");
     return facts;
@@ -214,8 +214,13 @@ std::vector<FactChange> changes_between(const RunFacts& before, const RunFacts& 
     const auto threads = [](const RunFacts& facts) {
         return std::to_string(facts.threads) + (facts.threads == 1 ? " thread" : " threads");
     };
+    const bool other_ranks = before.ranks > 0 && now.ranks > 0 && before.ranks != now.ranks;
+    if (other_ranks)
+        changes.push_back({"ranks", std::to_string(before.ranks), std::to_string(now.ranks), false});
+    const bool by_processors = threads_follow(before) && threads_follow(now);
     if (before.threads != now.threads)
-        changes.push_back({"runtime.threads", threads(before), threads(now), true});
+        changes.push_back(
+            {"runtime.threads", threads(before), threads(now), !(other_ranks && by_processors)});
     if (before.cpu != now.cpu) changes.push_back({"cpu", before.cpu, now.cpu, false});
     if (before.libtorch != now.libtorch)
         changes.push_back({"libtorch", before.libtorch, now.libtorch, false});

@@ -155,6 +155,30 @@ TEST_CASE("a run of two ranks that was stopped goes on to the same bits") {
     CHECK_THAT(alone.err, contains("in batches of 8") && contains("in batches of 4"));
 }
 
+TEST_CASE("a run goes on with more ranks, each of which has fewer threads for itself") {
+    const TinyJob job;
+    const Words sets{"runtime.threads=0", "train.checkpoint_every=3"};
+    RunOptions two, one;
+    two.environment["OMP_NUM_THREADS"] = "2";
+    one.environment["OMP_NUM_THREADS"] = "1";
+    const auto begun = run(job.train("run", with(sets, {"batch.size=8", "train.steps=3"})), two);
+    INFO(begun.err);
+    REQUIRE(begun.code == 0);
+    const auto facts = json_of(fs::path(job.run_folder("run")) / "record.json")["facts"];
+    CHECK(facts["ranks"] == 1);
+    if (facts["threads"] != 2) return skip("two threads need two processors");
+    // As many ranks, with other threads, have other bits than the record says.
+    check_refused(run(job.train("run", with(sets, {"batch.size=8"}), {"--resume"}), one),
+                  {"runtime.threads: was ", "--allow-change runtime.threads"});
+    const auto resumed =
+        run(launched(job.train("run", sets, {"--resume", "--allow-change", "batch.size"}), 2), one);
+    INFO(resumed.err);
+    REQUIRE(resumed.code == 0);
+    CHECK_THAT(resumed.err, contains("from step 3 on: runtime.threads: was ") &&
+                                contains("from step 3 on: ranks: was 1, is 2"));
+    CHECK(summary_of(job, "run")["ranks"] == 2);
+}
+
 TEST_CASE("batches that a loader composes for each rank are gone on with on as many ranks alone") {
     const TinyJob job;
     const Words sets{"data_loader.backend=batching/bucketed", "train.checkpoint_every=3",

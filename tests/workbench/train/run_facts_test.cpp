@@ -62,6 +62,36 @@ TEST_CASE("what is demanded of plugins is told as a change, and changes nothing 
     }
 }
 
+TEST_CASE("another number of threads counts, unless it follows from another number of ranks") {
+    struct Place {
+        std::int64_t ranks, threads;
+        std::string asked;
+    };
+    // A line for each change, with "!" at its end where it counts.
+    const auto told = [](const Place& was, const Place& is) {
+        const auto facts = [](const Place& place) {
+            train::RunFacts facts;
+            facts.config["runtime.threads"] = place.asked;
+            facts.threads = place.threads;
+            facts.ranks = place.ranks;
+            return train::facts_from(train::to_json(facts));
+        };
+        std::string text;
+        for (const auto& change : train::changes_between(facts(was), facts(is)))
+            text += change.key + " " + change.before + " " + change.now + (change.counts ? "!" : "") + "\n";
+        return text;
+    };
+    CHECK(told({1, 4, "0"}, {1, 4, "0"}).empty());
+    CHECK(told({1, 4, "0"}, {1, 2, "0"}) == "runtime.threads 4 threads 2 threads!\n");
+    CHECK(told({1, 4, "0"}, {4, 1, "0"}) == "ranks 1 4\nruntime.threads 4 threads 1 thread\n");
+    CHECK(told({4, 1, "0"}, {2, 2, "0"}) == "ranks 4 2\nruntime.threads 1 thread 2 threads\n");
+    CHECK(told({2, 2, "2"}, {4, 2, "2"}) == "ranks 2 4\n");
+    CHECK(told({1, 4, "0"}, {4, 1, "1"}) ==
+          "runtime.threads 0 1\nranks 1 4\nruntime.threads 4 threads 1 thread!\n");
+    // A checkpoint of an older version does not say how many ranks there were.
+    CHECK(told({0, 4, "0"}, {4, 1, "0"}) == "runtime.threads 4 threads 1 thread!\n");
+}
+
 TEST_CASE("a tokenizer that came in a GGUF file of weights is the same in the folder in which it is kept") {
     config::Config config;
     config.train.weights = (test::source_dir() / "tests/fixtures/gguf/bpe_smollm.gguf").string();

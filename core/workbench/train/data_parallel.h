@@ -24,7 +24,7 @@
 
 namespace switchyard::train {
 
-// Seconds that ranks wait for one that writes a checkpoint or evaluates its part.
+// Seconds that ranks wait for one that reads weights, writes a checkpoint or evaluates its part.
 inline constexpr double long_wait_seconds = 3600.0;
 
 // What a step is on all ranks together.

@@ -15,6 +15,7 @@ std::string Trainer::rewind(const StepReport& report, const TrainerHooks& hooks,
     if (divided_) divided_->expect_values();
     auto loaded = hooks.reload();
     if (!loaded.state) return "; cannot rewind: " + loaded.error;
+    if (ranks_) ranks_->from_first("reloaded", "");  // others may read it more slowly
     const auto counted = now_;
     restore(*loaded.state);
     parts_.train_loader.seek(counted.loader);

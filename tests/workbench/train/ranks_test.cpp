@@ -18,6 +18,23 @@
 using namespace switchyard;
 using namespace switchyard::test;
 
+namespace {
+
+// The loss of the first step is not finite.
+class FirstTooLarge final : public SampleSource {
+public:
+    std::int64_t size() const override { return 16; }
+    std::int64_t length(std::int64_t) const override { return 4; }
+    Sample get(std::int64_t index, std::int64_t epoch) const override {
+        Sample sample;
+        sample.ids = {1, 2 + index, 3, 4};
+        sample.float_labels = {index == 0 && epoch == 0 ? 1e30F : 0.5F};
+        return sample;
+    }
+};
+
+}  // namespace
+
 TEST_CASE("ranks learn what one process learns, with dropout, accumulation and an uneven last batch") {
     check_all({{"bert", "classification", 2},
                {"bert", "masked_lm", 3},
@@ -153,6 +170,30 @@ TEST_CASE("a rank that is asked to stop stops all before the same step") {
         CHECK(result.outcome == train::Outcome::stopped);
         CHECK(result.error == "");
         CHECK(result.steps.size() == 3);
+    }
+}
+
+TEST_CASE("a rank that has gone back to a checkpoint waits for those that read it more slowly") {
+    const FirstTooLarge samples;
+    const Case one{"bert", "regression", 2, {"train.nonfinite=rewind", "data_loader.shuffle=false"}};
+    std::vector<train::TrainingResult> results(2);
+    bool waits = false;
+    test::as_ranks(2, [&](distributed::Group& group) {
+        ShortTraining job(sets_of(one, 4, 1), samples, &group);
+        const auto begun = job.trainer.state();
+        train::TrainerHooks hooks;
+        hooks.reload = [&] {
+            // The other one is there already: at its second meeting, and not in a sum, which has less time.
+            if (group.rank() == 1) waits = group.store().wait({"reloaded 2/0"}, 60.0);
+            return train::LoadedCheckpoint{begun, ""};
+        };
+        results[static_cast<std::size_t>(group.rank())] = job.trainer.run(hooks);
+    });
+    CHECK(waits);
+    for (const auto& result : results) {
+        CHECK(result.outcome == train::Outcome::finished);
+        CHECK(result.error == "");
+        CHECK(result.rewinds.size() == 1);
     }
 }
 

@@ -393,6 +393,7 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
     if (!checkpoint) session.load_initial_weights();
     std::string too_long;
     const auto answered = pairs_to_answer(session, too_long);
+    if (ranks != nullptr) ranks->from_first("weights", "");  // which others may read more slowly
     auto trainer = session.make_trainer();
     ResumedFrom from{run.path(), 0, ""};
     std::vector<train::FactChange> changes;

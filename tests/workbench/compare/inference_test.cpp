@@ -176,6 +176,16 @@ TEST_CASE("generation: first token and each token apart, rates and tails") {
     CHECK(result.exit_code() == 0);
 }
 
+TEST_CASE("of prompts of unequal lengths a token reads what all of them left in the cache") {
+    InferringArm arm;
+    arm.prompt_tokens = 40;  // of two
+    const auto result = benched({arm}, generating({Workload{2, {8, 128, 0}, 64}}));
+    const auto& found = result.arms[0].results[0];
+    // From 20 tokens a row to 84, of the 192 that there is room for.
+    const double bytes = 90e6 + 20e6 * (20.0 + 84.0) / 2.0 / 192.0;
+    CHECK(found.read_gbytes_per_second == Approx(bytes / 10e-3 / 1e9));
+}
+
 TEST_CASE("forwards: latency of a pass, sequences and tokens a second") {
     InferringArm arm;
     arm.operation = Operation::forward;

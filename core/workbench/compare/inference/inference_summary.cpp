@@ -49,11 +49,15 @@ void mark_outlier_blocks(WorkloadResult& result) {
         std::count_if(samples.begin(), samples.end(), [](const auto& sample) { return sample.outlier; }));
 }
 
-// Of the cache a token reads, on average, what the tokens before it left there.
-double cache_read(const Workload& workload, std::int64_t cache_bytes) {
-    const auto begin = static_cast<double>(workload.lengths.max),
-               end = static_cast<double>(workload.longest());
-    return static_cast<double>(std::max<std::int64_t>(0, cache_bytes)) * (begin + end) / 2.0 / end;
+// Of the cache a token reads, on average, what the tokens before it left there. The cache has room for the
+// longest row; the rows have prompts of the mean length that the arm tells, else of the longest.
+double cache_read(const Workload& workload, const WorkloadResult& result) {
+    const double prompt = result.prompt_tokens < 0 ? static_cast<double>(workload.lengths.max)
+                                                   : static_cast<double>(result.prompt_tokens) /
+                                                         static_cast<double>(workload.batch);
+    const double filled = prompt + static_cast<double>(workload.tokens) / 2.0;
+    return static_cast<double>(std::max<std::int64_t>(0, result.cache_bytes)) * filled /
+           static_cast<double>(workload.longest());
 }
 
 void fill_rates(WorkloadResult& result, const Workload& workload, const ArmOutcome& arm,
@@ -72,7 +76,7 @@ void fill_rates(WorkloadResult& result, const Workload& workload, const ArmOutco
         result.prefill_tokens_per_second =
             static_cast<double>(result.prompt_tokens) / (result.first_token.ms.median / 1e3);
     if (result.read_bytes < 0 || !arm.spec.cached || !std::isfinite(token_s)) return;
-    const double bytes = static_cast<double>(result.read_bytes) + cache_read(workload, result.cache_bytes);
+    const double bytes = static_cast<double>(result.read_bytes) + cache_read(workload, result);
     result.read_gbytes_per_second = bytes / token_s / 1e9;
     if (peaks.read_gbytes_per_second > 0.0)
         result.read_share = result.read_gbytes_per_second / peaks.read_gbytes_per_second;

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t levels = 128;  // magnitudes that 8 bits with a sign tell apart
 
+// LibTorch counts in floats, and from here on one more leaves such a count as it is.
+constexpr std::int64_t counted_at_once = std::int64_t{1} << 24;
+
 double sum(std::span<const double> counts) { return std::accumulate(counts.begin(), counts.end(), 0.0); }
 
 // The counts as `levels` steps would leave them: each step's count, spread over those of its bins that are
@@ -76,9 +79,12 @@ void Magnitudes::add(const at::Tensor& numbers) {
         return;
     }
     const double top = width_ * static_cast<double>(bin_count);
-    const auto counts = at::histc(all, static_cast<std::int64_t>(bin_count), 0.0, top).contiguous();
-    const float* const found = counts.const_data_ptr<float>();
-    for (std::size_t i = 0; i < bin_count; ++i) bins_[i] += found[i];
+    for (std::int64_t first = 0; first < all.numel(); first += counted_at_once) {
+        const auto some = all.narrow(0, first, std::min(counted_at_once, all.numel() - first));
+        const auto counts = at::histc(some, static_cast<std::int64_t>(bin_count), 0.0, top).contiguous();
+        const float* const found = counts.const_data_ptr<float>();
+        for (std::size_t i = 0; i < bin_count; ++i) bins_[i] += found[i];
+    }
 }
 
 double Magnitudes::percentile(double percent) const {

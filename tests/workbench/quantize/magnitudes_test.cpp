@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
@@ -39,6 +40,14 @@ double error_of(const at::Tensor& numbers, double range) {
     return numbers.div(step).round().clamp(-127, 127).mul(step).sub(numbers).square().mean().item<double>();
 }
 
+// As long as it lives.
+struct OneThreadCounts {
+    OneThreadCounts() { at::set_num_threads(1); }
+    ~OneThreadCounts() { at::set_num_threads(before); }
+
+    int before = at::get_num_threads();
+};
+
 }  // namespace
 
 TEST_CASE("the whole range is the largest magnitude, in whatever parts the numbers come") {
@@ -65,6 +74,13 @@ TEST_CASE("a percentile is that of the sorted magnitudes, to a bin") {
                   Approx(sorted[index].item<double>()).margin(two_bins));
         }
     }
+}
+
+TEST_CASE("numbers of one bin are counted where they are more than a float can count") {
+    const OneThreadCounts one;  // several would have such a count each
+    const auto numbers = constant(22'000'000, 1.0);
+    numbers.narrow(0, 0, 20'000'000).fill_(1e-3);
+    CHECK(counted({numbers}).range(RangeRule::percentile, 90.0) < 0.01);
 }
 
 TEST_CASE("entropy keeps all of an even distribution, and cuts off few numbers far away") {

@@ -193,6 +193,25 @@ TEST_CASE("a narrow cache takes a part of the memory, and is as large as was tol
     }
 }
 
+TEST_CASE("rows that fork beyond the memory are refused with their size, and those that are there stay") {
+    const auto kind = GENERATE(CacheKind::contiguous, CacheKind::paged);
+    constexpr std::int64_t many = 1'000'000, length = std::int64_t{1} << 16;
+    Shadowed rows(shape_of(kind, {}, 1, length));
+    rows.begin({5});
+    if (kind == CacheKind::contiguous) {
+        CHECK_THROWS_WITH(rows.cache().select(std::vector<std::int64_t>(many, 0)),
+                          test::contains("takes 25165824 MB for 1000000 rows of 65536 tokens"));
+        CHECK(rows.cache().rows() == 1);
+        CHECK(rows.error() == 0.0);
+        rows.extend({2});
+        CHECK(rows.error() == 0.0);
+    } else {
+        // Rows that fork share their pages: more are wanted where they begin.
+        CHECK_THROWS_WITH(rows.cache().begin(many),
+                          test::contains("takes 25165824 MB for 1 row of 65536000000 tokens"));
+    }
+}
+
 TEST_CASE("what a cache cannot do is told") {
     Shadowed rows(shape_of(GENERATE(CacheKind::contiguous, CacheKind::paged)));
     rows.begin({19, 3});

@@ -74,7 +74,16 @@ TokenRows ContiguousCache::reordered(const TokenRows& all, const std::vector<std
     return to;
 }
 
+// Of what is there only the places that are clean have taken memory.
+void ContiguousCache::require_memory_for(std::int64_t rows) const {
+    auto grown = shape();
+    grown.rows = rows;
+    require_memory({grown}, bytes() / std::max<std::int64_t>(grown.length, 1) * clean_);
+}
+
 void ContiguousCache::reorder(const std::vector<std::int64_t>& rows) {
+    const auto wanted = static_cast<std::int64_t>(rows.size());
+    if (!layers_.empty() && wanted > layers_.front().k.values.size(0)) require_memory_for(wanted);
     // Rows that only move up, over those that have left, can be copied in place, and most stay where they
     // are.
     const bool upwards = std::is_sorted(rows.begin(), rows.end(), std::less_equal<>());

@@ -26,6 +26,7 @@ private:
     void clear() override;
     void make_room() override;
     void reorder(const std::vector<std::int64_t>& rows) override;
+    void require_memory_for(std::int64_t rows) const;
     TokenRows reordered(const TokenRows& all, const std::vector<std::int64_t>& rows) const;
     TokenRows make(std::int64_t rows, at::ScalarType stored) const;
 

@@ -114,6 +114,7 @@ private:
 std::unique_ptr<KvCache> make_kv_cache(CacheShape shape);
 
 // Throws base::InputError with the size of caches of these shapes where the machine has less memory left.
-void require_memory(const std::vector<CacheShape>& shapes);
+// `held`: bytes of it that they take the place of.
+void require_memory(const std::vector<CacheShape>& shapes, std::int64_t held = 0);
 
 }  // namespace switchyard::model

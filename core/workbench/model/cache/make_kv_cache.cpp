@@ -4,6 +4,7 @@
 #include <c10/core/ScalarType.h>
 
 #include "core/kernel/base/input_error.h"
+#include "core/kernel/base/number_text.h"
 #include "core/kernel/machine/available_memory.h"
 #include "core/workbench/model/cache/contiguous_cache.h"
 #include "core/workbench/model/cache/paged_cache.h"
@@ -37,16 +38,17 @@ std::int64_t CacheShape::bytes() const {
     return bytes;
 }
 
-void require_memory(const std::vector<CacheShape>& shapes) {
+void require_memory(const std::vector<CacheShape>& shapes, std::int64_t held) {
     std::int64_t bytes = 0;
     for (const auto& shape : shapes) bytes += shape.bytes();
     if (shapes.empty() || !shapes.front().device.is_cpu()) return;  // a device tells by itself
     const auto left = machine::available_memory();
-    if (!left || bytes <= *left) return;
+    if (!left || bytes <= *left + held) return;
     const auto& self = shapes.front();
     throw base::InputError("the cache of keys and values takes " + megabytes(bytes) + " for " +
-                           std::to_string(self.rows) + " rows of " + std::to_string(self.length) +
-                           " tokens, and this machine has " + megabytes(*left) +
+                           base::counted(static_cast<std::size_t>(self.rows), "row") + " of " +
+                           std::to_string(self.length) + " tokens, and this machine has " +
+                           megabytes(*left + held) +
                            " left; expected fewer or shorter rows, or a narrower cache.dtype");
 }
 

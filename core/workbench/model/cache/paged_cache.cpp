@@ -23,6 +23,12 @@ std::int64_t PagedKvCache::pages_for(std::int64_t tokens) const {
 void PagedKvCache::grow(std::int64_t pages) {
     const auto before = pages_in_all();
     if (pages <= before) return;
+    if (before > 0) {  // else whoever makes the cache has asked
+        auto grown = shape();
+        grown.rows = 1;  // pages are rows' of any length
+        grown.length = pages * grown.page_size;
+        require_memory({grown}, bytes());
+    }
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         auto& layer = layers_[i];
         layer.shared = {};

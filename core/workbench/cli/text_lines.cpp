@@ -21,4 +21,6 @@ std::vector<std::string> text_lines() {
     return lines;
 }
 
+std::string text_place(std::size_t text) { return "text " + std::to_string(text + 1); }
+
 }  // namespace switchyard::cli

@@ -36,6 +36,10 @@ bool blank(const std::string& text) { return text.find_first_not_of(" \t\r\n\v\f
 
 }  // namespace
 
+std::string TextRow::place() const {
+    return (file == "-" ? "standard input" : file) + ":" + std::to_string(line);
+}
+
 CLI::Option* add_text_files(CLI::App& command, TextFiles& files, bool pairs) {
     auto* const from =
         command

@@ -33,6 +33,8 @@ struct TextRow {
     std::string file;  // "-": the standard input
     std::int64_t line = 0;
     train::GivenText given;
+
+    std::string place() const;  // "reviews.csv:3"
 };
 
 class TextRows {

@@ -1,5 +1,7 @@
 // switchyard embed RUN|FOLDER TEXT...
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -14,6 +16,7 @@
 #include "core/workbench/cli/data/text_rows.h"
 #include "core/workbench/cli/infer/embeddings_file.h"
 #include "core/workbench/cli/infer/model_folder.h"
+#include "core/workbench/cli/infer/nonfinite_logits.h"
 #include "core/workbench/cli/job/planned_job.h"
 #include "core/workbench/cli/json_lines.h"
 #include "core/workbench/cli/option_checks.h"
@@ -61,6 +64,8 @@ public:
              const std::function<void()>& before = {}) {
         const auto all = infer::embed(session_.config(), session_.plan(), session_.model(),
                                       session_.tokenizer(), texts, options_.embed, before);
+        for (std::size_t i = 0; i < all.size(); ++i)
+            require_finite(all[i].values, texts[i], rows != nullptr ? (*rows)[i].place() : text_place(i));
         for (std::size_t i = 0; i < all.size(); ++i) {
             const auto& [values, tokens, cut] = all[i];
             ++count_;
@@ -98,6 +103,19 @@ public:
     }
 
 private:
+    void require_finite(const std::vector<float>& values, const std::string& text,
+                        const std::string& place) const {
+        const auto bad = std::ranges::find_if_not(values, [](float value) { return std::isfinite(value); });
+        if (bad == values.end()) return;
+        throw nonfinite_failure(place + ": error: number " + std::to_string(bad - values.begin() + 1) +
+                                    " of its embedding is " + nonfinite_name(*bad) +
+                                    ": the text cannot be embedded",
+                                [&] {
+                                    infer::embed(session_.config(), session_.plan(), session_.model(),
+                                                 session_.tokenizer(), {text}, options_.embed);
+                                });
+    }
+
     static void print(const std::vector<float>& values) {
         std::string line;
         for (const auto value : values) line.append(line.empty() ? "" : "\t").append(number_text(value));
@@ -115,7 +133,7 @@ private:
 int embed_texts(const EmbedCommand& options, TextEmbeddings& embeddings) {
     for (std::size_t i = 0; i < options.texts.size(); ++i) {
         const auto problem = embeddings.problem(options.texts[i]);
-        if (!problem.empty()) throw Failure("text " + std::to_string(i + 1) + ": error: " + problem);
+        if (!problem.empty()) throw Failure(text_place(i) + ": error: " + problem);
     }
     embeddings.add(options.texts, nullptr);
     embeddings.finish();

@@ -11,6 +11,10 @@
 namespace switchyard::cli {
 namespace {
 
+std::string first_operation(const train::NonfiniteFinding& finding) {
+    return "the first operation whose values are not finite is " + finding.text;
+}
+
 std::optional<train::NonfiniteFinding> first_finding(const infer::Beginning& row,
                                                      const train::Session& model) {
     train::NonfiniteTrace trace;
@@ -28,10 +32,8 @@ Failure nonfinite_failure(const infer::NonfiniteLogits& error,
     for (const auto* model : models) {
         for (const auto& row : error.rows) {
             if (const auto finding = first_finding(row, *model))
-                return Failure(
-                    told + ": no token can be chosen; the first operation whose values are not finite is " +
-                        finding->text,
-                    Exit::numerics);
+                return Failure(told + ": no token can be chosen; " + first_operation(*finding),
+                               Exit::numerics);
         }
     }
     return Failure(
@@ -39,6 +41,20 @@ Failure nonfinite_failure(const infer::NonfiniteLogits& error,
             ": no token can be chosen; no operation shows it where the whole text goes through the "
             "model at once (--no-cache)",
         Exit::numerics);
+}
+
+Failure nonfinite_failure(const std::string& told, const std::function<void()>& again) {
+    train::NonfiniteTrace trace;
+    {
+        const runtime::ObserveCalls observing(trace);
+        again();
+    }
+    const auto finding = trace.first();
+    return Failure(told + "; " +
+                       (finding ? first_operation(*finding)
+                                : "no operation shows it where the text goes through the model alone") +
+                       "; expected other weights, or a precision.backend of more range, such as amp/fp32",
+                   Exit::numerics);
 }
 
 }  // namespace switchyard::cli

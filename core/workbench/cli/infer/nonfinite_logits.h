@@ -1,6 +1,9 @@
-// Logits that are NaN or Inf, told with the operation that made them.
+// What a model gives that is NaN or Inf, told with the operation that made it.
 #pragma once
 
+#include <cmath>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "core/workbench/cli/command.h"
@@ -12,5 +15,10 @@ namespace switchyard::cli {
 // Gives the models the same tokens again, with every operation looked at. The failure has Exit::numerics.
 Failure nonfinite_failure(const infer::NonfiniteLogits& error,
                           const std::vector<const train::Session*>& models);
+
+// The same of what a model says of a whole text: `told` has where and what, `again` gives it that text alone.
+Failure nonfinite_failure(const std::string& told, const std::function<void()>& again);
+
+inline const char* nonfinite_name(double value) { return std::isnan(value) ? "NaN" : "Inf"; }
 
 }  // namespace switchyard::cli

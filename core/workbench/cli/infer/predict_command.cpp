@@ -59,14 +59,14 @@ int predict_texts(const PredictOptions& options, const std::vector<train::GivenT
                   Predictions& predictions) {
     for (std::size_t i = 0; i < options.texts.size(); ++i) {
         const auto problem = predictions.problem(options.texts[i]);
-        if (!problem.empty()) throw Failure("text " + std::to_string(i + 1) + ": error: " + problem);
+        if (!problem.empty()) throw Failure(text_place(i) + ": error: " + problem);
     }
     auto titles = predictions.titles();
     if (!predictions.cells_hold_text()) titles.emplace_back("text");
     Table table(titles);
     JsonLines lines(options.lines);
     auto json = nlohmann::ordered_json::array();
-    const auto all = predictions.of(given);
+    const auto all = predictions.of(given, text_place);
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto [cells, told] = all[i];
         if (!predictions.cells_hold_text()) cells.push_back(options.texts[i]);
@@ -101,7 +101,9 @@ int predict_rows(const PredictOptions& options, TextRows& rows, bool pairs, Pred
     const auto take = [&](const std::vector<TextRow>& batch) {
         std::vector<train::GivenText> given;
         for (const auto& row : batch) given.push_back(row.given);
-        const auto all = predictions.of(given, [&rows] { rows.leave_if_interrupted(); });
+        const auto all = predictions.of(
+            given, [&](std::size_t text) { return batch[text].place(); },
+            [&rows] { rows.leave_if_interrupted(); });
         for (std::size_t i = 0; i < all.size(); ++i) {
             nlohmann::ordered_json line{
                 {"file", batch[i].file}, {"line", batch[i].line}, {"text", given[i].text}};

@@ -1,10 +1,12 @@
 #include "core/workbench/cli/infer/predictions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <utility>
 
+#include "core/workbench/cli/infer/nonfinite_logits.h"
 #include "core/workbench/data/label_columns.h"
 #include "core/workbench/data/labelled_texts.h"
 
@@ -79,7 +81,24 @@ Told told_words(const std::vector<std::string>& labels, const std::vector<train:
 Predictions::Predictions(train::Session& session, data::LabelScale scale)
     : session_(session), scale_(std::move(scale)) {}
 
-std::vector<Told> Predictions::of(const std::vector<train::GivenText>& texts,
+void Predictions::require_finite(const std::vector<double>& row, const std::vector<train::GivenText>& texts,
+                                 std::size_t text, const Place& place) const {
+    const auto bad = std::ranges::find_if_not(row, [](double value) { return std::isfinite(value); });
+    if (bad == row.end()) return;
+    const auto labels = data::label_names(session_.config());
+    const std::string what = session_.config().task.kind == TaskKind::regression ? "value" : "probability";
+    throw nonfinite_failure(place(text) + ": error: the " + what + " of " +
+                                labels.at(static_cast<std::size_t>(bad - row.begin())) + " is " +
+                                nonfinite_name(*bad) + ": nothing can be predicted",
+                            [&] {
+                                if (cells_hold_text())
+                                    train::predict_words(session_, {texts[text]});
+                                else
+                                    train::predict(session_, {texts[text]});
+                            });
+}
+
+std::vector<Told> Predictions::of(const std::vector<train::GivenText>& texts, const Place& place,
                                   const train::BeforeBatch& before) {
     for (const auto& given : texts) look_at(given);
     const auto& config = session_.config();
@@ -87,6 +106,7 @@ std::vector<Told> Predictions::of(const std::vector<train::GivenText>& texts,
     std::vector<Told> all;
     if (cells_hold_text()) {
         for (const auto& words : train::predict_words(session_, texts, before)) {
+            for (const auto& word : words) require_finite(word.probabilities, texts, all.size(), place);
             const bool whole =
                 std::ranges::none_of(words, [](const auto& word) { return word.probabilities.empty(); });
             cut_ += whole ? 0 : 1;
@@ -98,7 +118,10 @@ std::vector<Told> Predictions::of(const std::vector<train::GivenText>& texts,
     const auto& tell = kind == TaskKind::regression    ? told_numbers
                        : kind == TaskKind::multi_label ? told_labels
                                                        : told_class;
-    for (const auto& row : train::predict(session_, texts, scale_, before)) all.push_back(tell(labels, row));
+    for (const auto& row : train::predict(session_, texts, scale_, before)) {
+        require_finite(row, texts, all.size(), place);
+        all.push_back(tell(labels, row));
+    }
     return all;
 }
 

@@ -1,6 +1,7 @@
 // What a model says of texts, as cells of a table and as JSON.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,10 @@ public:
         std::vector<Text> cells;
         nlohmann::ordered_json json;  // "label" and "probabilities", "labels" and these, "values", or "words"
     };
-    // In the order of the texts.
-    std::vector<Told> of(const std::vector<train::GivenText>& texts, const train::BeforeBatch& before = {});
+    // In the order of the texts. Throws Failure, with the place of the text, for what is not finite.
+    using Place = std::function<std::string(std::size_t text)>;
+    std::vector<Told> of(const std::vector<train::GivenText>& texts, const Place& place,
+                         const train::BeforeBatch& before = {});
 
     std::int64_t batch_size() const { return session_.config().batch.size; }
     std::vector<std::string> titles() const;  // of the cells
@@ -34,6 +37,8 @@ public:
 
 private:
     void look_at(const train::GivenText& given);
+    void require_finite(const std::vector<double>& row, const std::vector<train::GivenText>& texts,
+                        std::size_t text, const Place& place) const;
 
     train::Session& session_;
     data::LabelScale scale_;

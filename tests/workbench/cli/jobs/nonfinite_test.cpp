@@ -1,9 +1,11 @@
-// What follows from a NaN or Inf in training, as a user sees it: one call of one component makes it. To add a
-// case: which call, what is set, what is said.
+// What follows from a NaN or Inf, as a user sees it: in training one call of one component makes it, in a
+// trained model a weight. To add a case: which call or weight, what is set, what is said.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "json_schema.h"
+#include "safetensors_text.h"
 #include "tiny_job.h"
 
 #include <switchyard_test.h>
@@ -53,6 +55,15 @@ std::string told(const Outcome& outcome) {
     if (begin == std::string::npos) return outcome.err;
     const auto text = outcome.err.substr(begin + 7);
     return text.substr(0, text.find_first_of("\n"));
+}
+
+// Makes NaN of a weight of the model that the run has left.
+void spoil(const TinyJob& job, const std::string& name) {
+    auto weights = SafetensorsText::of(bytes_of(job.file("run/model/model.safetensors")));
+    REQUIRE(weights.header.contains(name));
+    const auto offsets = weights.header[name]["data_offsets"].get<std::vector<std::ptrdiff_t>>();
+    std::fill(weights.data.begin() + offsets.at(0), weights.data.begin() + offsets.at(1), '\xFF');
+    job.write("run/model/model.safetensors", weights.text());
 }
 
 }  // namespace
@@ -196,4 +207,47 @@ TEST_CASE("a run that was stopped is traced from its checkpoint") {
         {"--resume", "--trace-nonfinite", "--allow-change", "activation.options.overflow.forward_call"});
     CHECK(traced.code == 5);
     CHECK_THAT(told(traced), contains("step 3: encoder.1.feed_forward: activation"));
+}
+
+TEST_CASE("predict and embed end with the text whose values are no numbers, and files stay as they were") {
+    const TinyJob job;
+    const auto spoiled = [&](const std::string& name, const Words& sets) {
+        fs::remove_all(job.run_folder("run"));
+        REQUIRE(job.trained("run", with({"train.steps=1"}, sets)).code == 0);
+        spoil(job, name);
+    };
+    const auto texts = job.write("texts.tsv", "text\na dull plot\na film\n");
+    const auto ends = [&](const Words& words, const Words& parts) {
+        const auto outcome = run(words);
+        INFO(outcome.err);
+        CHECK(outcome.code == 5);
+        CHECK(outcome.out.empty());
+        CHECK_THAT(outcome.err, contains("the first operation whose values are not finite is ") &&
+                                    contains("expected other weights, or a precision.backend of more range"));
+        for (const auto& part : parts) CHECK_THAT(outcome.err, contains(part));
+    };
+    const auto folder = job.run_folder("run");
+    const auto lines = job.write("out.jsonl", "old\n"), table = job.write("out.npy", "old\n");
+
+    spoiled("classifier.bias", {});
+    const std::string probability = ": error: the probability of bad is NaN: nothing can be predicted; ";
+    ends({"predict", folder, "a dull plot"}, {"text 1" + probability, ": linear ("});
+    ends({"predict", folder, "--from", texts, "--jsonl", lines}, {texts + ":2" + probability});
+    CHECK(run({"embed", folder, "a dull plot"}).code == 0);  // it has none of a head's values
+
+    spoiled("bert.embeddings.LayerNorm.bias", {});
+    const std::string number = ": error: number 1 of its embedding is NaN: the text cannot be embedded; ";
+    ends({"embed", folder, "a dull plot", "--json", lines}, {"text 1" + number, ": normalization.embedding (torch/torch), "});
+    ends({"embed", folder, "--from", texts, "--jsonl", lines}, {texts + ":2" + number});
+    ends({"embed", folder, "--from", texts, "--out", table}, {texts + ":2" + number});
+
+    std::string sentences;
+    for (int i = 0; i < 20; ++i) sentences += "the O\nlovely GOOD\nfilm O\n\na O\ndull O\nplot O\n\n";
+    const auto words = "[\"" + job.write("words.txt", sentences) + "\"]";
+    spoiled("classifier.bias", {"task.kind=token_classification", "task.labels=[\"O\", \"GOOD\"]",
+                                "data.train=" + words, "data.eval=" + words});
+    ends({"predict", folder, "a film", "--json", lines},
+         {"text 1: error: the probability of O is NaN: nothing can be predicted; "});
+    CHECK(bytes_of(lines) == "old\n");
+    CHECK(bytes_of(table) == "old\n");
 }

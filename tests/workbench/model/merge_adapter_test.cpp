@@ -226,6 +226,39 @@ TEST_CASE("merge refuses by name what an adapter has besides products and tensor
                test::contains("has h.q_proj.lora_B.weight without h.q_proj.lora_A.weight"));
 }
 
+TEST_CASE("merge takes a base of several files as its index says, or refuses it") {
+    const auto q = numbers(2, 3, 1), v = numbers(2, 3, 2), whole = numbers(2, 3, 3);
+    const Merge of(llama, {{"h.q_proj.weight", q}}, {{"task_type", "CAUSAL_LM"}},
+                   {{"h.q_proj.weight", whole}});
+    const auto first = of.model_folder + "/model-00001-of-00002.safetensors",
+               second = of.model_folder + "/model-00002-of-00002.safetensors",
+               index = of.model_folder + "/model.safetensors.index.json";
+    const auto write = [&](const Tensors& in_first, const Tensors& in_second) {
+        REQUIRE_FALSE(model::write_safetensors(first, in_first, {{"format", "pt"}}));
+        REQUIRE_FALSE(model::write_safetensors(second, in_second, {{"format", "pt"}}));
+    };
+    fs::remove(of.model_folder + "/model.safetensors");
+    std::ofstream(index) << json{{"weight_map",
+                                  {{"h.q_proj.weight", "model-00001-of-00002.safetensors"},
+                                   {"h.v_proj.weight", "model-00002-of-00002.safetensors"}}}}
+                                .dump();
+    const auto refused = [&](const std::string& told) {
+        CHECK_THROWS_AS(of.merge(), base::InputError);
+        CHECK_THROWS_WITH(of.merge(), test::contains(told));
+        CHECK_FALSE(fs::exists(of.merged));
+    };
+    write({{"h.q_proj.weight", q}}, {{"h.k_proj.weight", v}});
+    refused(second + ": has no tensor 'h.v_proj.weight', which " + index + " says is there");
+    write({{"h.q_proj.weight", q}, {"h.v_proj.weight", v}}, {{"h.v_proj.weight", q}});
+    refused(second + ": has the tensor 'h.v_proj.weight', and so has " + first +
+            "; expected it in one of the files that " + index + " names");
+    write({{"h.q_proj.weight", q}}, {{"h.v_proj.weight", v}});
+    of.merge();
+    CHECK(of.size() == 2);
+    CHECK(of.tensor("h.q_proj.weight").equal(whole));
+    CHECK(of.tensor("h.v_proj.weight").equal(v));
+}
+
 TEST_CASE("the rows of a table of tokens are no labels") {
     const json labels{{"0", "bad"}, {"1", "good"}};
     const std::string table = "bert.embeddings.word_embeddings.weight";

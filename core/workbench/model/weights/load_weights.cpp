@@ -147,13 +147,7 @@ std::vector<std::string> open_files(const WeightsPlace& place, Files& tensors, s
             made = said->second;
         files[path] = std::move(opened.file);
     }
-    std::vector<std::string> problems;
-    for (const auto& [tensor, path] : place.file_of) {
-        if (files.at(path)->find(tensor) == nullptr)
-            problems.push_back(path + ": has no tensor '" + tensor + "', which " + place.file +
-                               " says is there");
-    }
-    return problems;
+    return missing_tensors(place, files);
 }
 
 std::vector<std::string> open_gguf(const std::string& path, Files& tensors) {

@@ -76,11 +76,7 @@ public:
             throw InputError(base_ +
                              ": error: is a GGUF file; expected a folder of Hugging Face's, whose names "
                              "the adapter goes by");
-        for (const auto& path : place.files) {
-            const auto file = opened(path);
-            for (const auto& stored : file->tensors())
-                weights_.push_back({stored.name, view_stored(file, stored)});
-        }
+        read_base(place);
     }
 
     void merge() {
@@ -126,6 +122,24 @@ public:
     MergeResult result;
 
 private:
+    void read_base(const WeightsPlace& place) {
+        std::map<std::string, std::shared_ptr<const SafetensorsFile>> files;
+        std::map<std::string, std::string> file_of;
+        for (const auto& path : place.files) {
+            const auto& file = files[path] = opened(path);
+            for (const auto& stored : file->tensors()) {
+                const auto [before, first] = file_of.try_emplace(stored.name, path);
+                if (!first)
+                    throw InputError(path + ": has the tensor '" + stored.name + "', and so has " +
+                                     before->second + "; expected it in one of the files that " + place.file +
+                                     " names");
+                weights_.push_back({stored.name, view_stored(file, stored)});
+            }
+        }
+        if (const auto missing = missing_tensors(place, files); !missing.empty())
+            throw InputError(missing.front());
+    }
+
     bool is_whole(const std::string& name) const {
         return std::ranges::find(result.whole, name) != result.whole.end();
     }

@@ -127,4 +127,15 @@ WeightsPlace find_weights(const std::string& path) {
                          : with_problem(path, other + "; " + as_safetensors);
 }
 
+std::vector<std::string> missing_tensors(
+    const WeightsPlace& place, const std::map<std::string, std::shared_ptr<const SafetensorsFile>>& files) {
+    std::vector<std::string> problems;
+    for (const auto& [tensor, path] : place.file_of) {
+        if (files.at(path)->find(tensor) == nullptr)
+            problems.push_back(path + ": has no tensor '" + tensor + "', which " + place.file +
+                               " says is there");
+    }
+    return problems;
+}
+
 }  // namespace switchyard::model

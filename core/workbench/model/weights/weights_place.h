@@ -9,8 +9,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "core/workbench/model/weights/safetensors_file.h"
 
 namespace switchyard::model {
 
@@ -24,5 +27,10 @@ struct WeightsPlace {
 };
 
 WeightsPlace find_weights(const std::string& path);
+
+// "FILE: ..." for each tensor that the index puts into a file which does not have it. `files`: all of the
+// place, by path.
+std::vector<std::string> missing_tensors(
+    const WeightsPlace& place, const std::map<std::string, std::shared_ptr<const SafetensorsFile>>& files);
 
 }  // namespace switchyard::model

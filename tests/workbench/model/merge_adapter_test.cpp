@@ -163,6 +163,57 @@ TEST_CASE("tables of tokens with other rows take the place of the base's, and th
     CHECK(adapted.config()["vocab_size"] == 6);
 }
 
+TEST_CASE("an output projection that the adapter trained apart from the table of tokens is tied no longer") {
+    const auto old_table = numbers(5, 3, 1), table = numbers(5, 3, 2), head = numbers(5, 3, 3);
+    const bool apart = GENERATE(true, false);
+    // config.json, the table's name in the base and in the adapter
+    const auto merged = [&](const json& config, const std::string& in_base, const std::string& name) {
+        const Merge of(config, {{in_base, old_table}},
+                       {{"task_type", "CAUSAL_LM"}, {"modules_to_save", {"embed_tokens", "lm_head"}}},
+                       {{name, table}, {"lm_head.weight", apart ? head : table}});
+        CHECK(of.merge().whole.size() == 2);
+        CHECK(of.tensor(name).equal(table));
+        CHECK(of.tensor("lm_head.weight").equal(apart ? head : table));
+        return of.config().value("tie_word_embeddings", json("as the model has it"));
+    };
+    json smol = llama;
+    smol["tie_word_embeddings"] = true;
+    CHECK(merged(smol, "model.embed_tokens.weight", "model.embed_tokens.weight") == !apart);
+    const json gpt2{{"architectures", {"GPT2LMHeadModel"}}, {"model_type", "gpt2"}, {"vocab_size", 5}};
+    CHECK(merged(gpt2, "wte.weight", "transformer.wte.weight") ==
+          (apart ? json(false) : json("as the model has it")));
+    // Whatever it is stored in.
+    const Merge narrow(smol, {{"model.embed_tokens.weight", table.to(at::kBFloat16)}},
+                       {{"task_type", "CAUSAL_LM"}}, {{"lm_head.weight", apart ? head : table}});
+    narrow.merge();
+    CHECK(narrow.config()["tie_word_embeddings"] == !apart);
+}
+
+TEST_CASE("a T5 that scales its tied output projection has no place for one of the adapter's own") {
+    const auto table = numbers(5, 3, 1), head = numbers(5, 3, 2);
+    const auto merged = [&](const json& more, const at::Tensor& own) {
+        json config{{"architectures", {"T5ForConditionalGeneration"}}, {"model_type", "t5"}};
+        config.update(more);
+        const Merge of(config, {{"shared.weight", table}}, {{"task_type", "SEQ_2_SEQ_LM"}},
+                       {{"lm_head.weight", own}});
+        std::string message;
+        try {
+            of.merge();
+        } catch (const base::InputError& error) {
+            message = error.what();
+        }
+        CHECK(fs::exists(of.merged) == message.empty());
+        return message;
+    };
+    for (const json& tied : {json::object(), json{{"tie_word_embeddings", true}}})
+        CHECK_THAT(merged(tied, head),
+                   test::contains("has an output projection of its own, lm_head.weight") &&
+                       test::contains("or a base whose tie_word_embeddings is false"));
+    CHECK(merged(json::object(), table) == "");
+    CHECK(merged({{"tie_word_embeddings", false}}, head) == "");
+    CHECK(merged({{"tie_word_embeddings", true}, {"scale_decoder_outputs", false}}, head) == "");
+}
+
 TEST_CASE("merge adds a product to the weight that was trained whole and saved beside it") {
     const auto q = numbers(2, 3, 1), whole = numbers(2, 3, 2), a = numbers(4, 3, 3), b = numbers(2, 4, 4);
     const std::string name = GENERATE(as<std::string>(), "h.q_proj.weight", "h.q_proj.base_layer.weight",

@@ -98,6 +98,8 @@ public:
         }
         if (result.merged.empty() && result.whole.empty())
             throw InputError(path_ + ": error: has no tensors");
+        head_is_apart_ = has_head_apart();
+        if (head_is_apart_) refuse_scaled_head(config_in(base_));
         // Files of the model alone, as of a BertModel, leave out what a model with a head calls it.
         if (!prefix_.empty())
             for (auto& weight : weights_)
@@ -229,6 +231,48 @@ private:
         weight.tensor = value;
     }
 
+    static bool same_values(const at::Tensor& a, const at::Tensor& b) {
+        if (a.sizes() != b.sizes()) return false;
+        return a.scalar_type() == b.scalar_type() ? a.equal(b) : a.to(at::kFloat).equal(b.to(at::kFloat));
+    }
+
+    // Whether the adapter leaves an output projection that is not the table of tokens, whatever the base has.
+    bool has_head_apart() const {
+        constexpr std::array<std::string_view, 4> heads{"lm_head.weight", "lm_head.decoder.weight",
+                                                        "cls.predictions.decoder.weight",
+                                                        "vocab_projector.weight"};
+        constexpr std::array<std::string_view, 4> tables{"embed_tokens.weight", "wte.weight", "shared.weight",
+                                                         "word_embeddings.weight"};
+        const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+            return std::ranges::find(names, name) != names.end();
+        };
+        for (const auto& head : weights_) {
+            if (std::ranges::find(heads, head.name) == heads.end()) continue;
+            if (!has(result.whole, head.name) && !has(result.merged, head.name)) continue;
+            bool some = false, same = false;
+            for (const auto& table : weights_) {
+                if (std::ranges::none_of(tables, [&](auto end) { return table.name.ends_with(end); }))
+                    continue;
+                some = true;
+                same = same || same_values(head.tensor, table.tensor);
+            }
+            if (some && !same) return true;
+        }
+        return false;
+    }
+
+    // A T5 scales what goes to a tied output projection and nothing else, and both hang on the same key.
+    void refuse_scaled_head(const Json& of_base) const {
+        const auto is_false = [&](const char* key) { return base::member(of_base, key) == false; };
+        if (base::member(of_base, "model_type") != "t5" || is_false("tie_word_embeddings") ||
+            is_false("scale_decoder_outputs"))
+            return;
+        throw InputError(
+            path_ + ": error: has an output projection of its own, lm_head.weight, and that of " + base_ +
+            " is tied to its table of tokens and scaled, which no config.json says of both; "
+            "expected an adapter without it, or a base whose tie_word_embeddings is false");
+    }
+
     static Json config_in(const std::string& folder) {
         const auto file = folder + "/config.json";
         const auto text = base::read_text(file);
@@ -236,9 +280,11 @@ private:
         return base::parse_object(*text, file);
     }
 
-    // With the size of the vocabulary, the class and the labels of what was trained whole.
+    // With the size of the vocabulary, the class and the labels of what was trained whole, and without the
+    // tie of a head that is no longer the table of tokens.
     std::string config(const std::string& run_model) const {
         auto json = config_in(base_);
+        if (head_is_apart_) json["tie_word_embeddings"] = false;  // else what reads it leaves the head out
         if (const auto tokens = base::integer_of(base::member(json, "vocab_size")))
             if (const auto now = rows_.find(*tokens); now != rows_.end()) json["vocab_size"] = now->second;
         static const std::map<std::string, const char*> classes{{"SEQ_CLS", "ForSequenceClassification"},
@@ -306,6 +352,7 @@ private:
     std::vector<NamedTensor> weights_;
     std::map<std::int64_t, std::int64_t> rows_;  // of matrices that were replaced: before, now
     std::string prefix_;
+    bool head_is_apart_ = false;
 };
 
 // Whether it is there.

@@ -103,14 +103,17 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
     if (result.labels > 0) {
         const auto labels = static_cast<double>(result.labels);
         result.loss = sum / labels;
-        if (with_logits) result.accuracy = static_cast<double>(hits) / labels;
-        if (config.task.predicts_tokens() && config.loss.custom.empty())
-            result.perplexity = std::exp(result.loss);
+        const double perplexity = std::exp(result.loss);
+        if (config.task.predicts_tokens() && config.loss.custom.empty() && std::isfinite(perplexity))
+            result.perplexity = perplexity;
     } else {
         result.loss = std::numeric_limits<double>::quiet_NaN();
     }
-    if (metrics && result.labels > 0) {
+    if (!std::isfinite(result.loss)) return result;  // the largest of logits that are NaN hits nothing
+    if (with_logits) result.accuracy = static_cast<double>(hits) / static_cast<double>(result.labels);
+    if (metrics) {
         result.metrics = metrics->result();
+        std::erase_if(result.metrics, [](const auto& metric) { return !std::isfinite(metric.second); });
         if (const auto* const confusion = metrics->confusion()) result.confusion = *confusion;
     }
     return result;

@@ -23,6 +23,7 @@ namespace switchyard::train {
 struct EvalResult {
     bool complete = false;  // false: never run, or stopped
     double loss = 0.0;      // mean over labels, of the numbers as they are learnt; NaN: there was no label
+    // What is scored beside the loss is finite; where the loss is not, there is nothing of it.
     // Share of labels that the largest logit hits; none where the loss projects by itself or nothing has one.
     std::optional<double> accuracy;
     std::optional<double> perplexity;  // exp(loss), where words are predicted and some have a label

@@ -56,7 +56,7 @@ void WorstSamples::add_classes(const Batch& batch, const model::TaskResult& task
         if (right[i] < 0 || right[i] >= classes) continue;
         const auto told = static_cast<std::size_t>(std::max_element(row, row + classes) - row);
         keep({batch.samples[static_cast<std::size_t>(i)], -row[right[i]],
-              labels_[static_cast<std::size_t>(right[i])], labels_[told]});
+              labels_[static_cast<std::size_t>(right[i])], std::isnan(row[told]) ? "nan" : labels_[told]});
     }
 }
 

@@ -1,5 +1,6 @@
 // switchyard quantize RUN|FOLDER --method M --out DIR
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -188,10 +189,13 @@ void show(const QuantizeOptions& options, const ordered_json& json) {
     table.row({"bytes", std::to_string(json["bytes"]["before"].get<std::int64_t>()),
                std::to_string(json["bytes"]["after"].get<std::int64_t>())});
     for (const auto* const name : {"accuracy", "perplexity", "loss", "samples_per_second"}) {
-        if (!json.contains("before") || !json["before"].contains(name)) continue;
-        table.row({name == std::string_view("samples_per_second") ? "samples/s" : name,
-                   base::digits(json["before"][name].get<double>(), 5),
-                   base::digits(json["after"][name].get<double>(), 5)});
+        const auto has = [&](const char* when) { return json.contains(when) && json[when].contains(name); };
+        const auto cell = [&](const char* when) {
+            return has(when) ? base::digits(json[when][name].get<double>(), 5) : std::string("-");
+        };
+        if (!has("before") && !has("after")) continue;
+        table.row({name == std::string_view("samples_per_second") ? "samples/s" : name, cell("before"),
+                   cell("after")});
     }
     std::cout << table.render();
     if (!json.contains("before")) std::cout << "not evaluated: there is no data; name files with --eval\n";
@@ -262,6 +266,10 @@ int quantize(const QuantizeOptions& options, train::StopSignal& stop) {
         const runtime::ObserveCalls observing(seen);
         before = original.evaluate(*data.evaluation, "original");
         if (inputs.rows.empty()) inputs.rows = seen.rows();
+        if (options.max_drop && before->labels > 0 && !std::isfinite(before->loss))
+            throw Failure("--max-drop: error: the loss of " + options.run +
+                              " is not finite on these data: it has no score that could drop",
+                          Exit::numerics);
     }
     const auto errors =
         quantize::sensitivities(session.parameters(), layers, how, inputs.scales, inputs.rows);

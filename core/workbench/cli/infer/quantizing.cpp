@@ -1,7 +1,9 @@
 #include "core/workbench/cli/infer/quantizing.h"
 
 #include <chrono>
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -15,11 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double score_of(const train::EvalResult& result) {
-    if (result.perplexity) return *result.perplexity;
-    return result.accuracy ? *result.accuracy : result.loss;
-}
-
 }  // namespace
 
 const char* score_name(const train::EvalResult& result) {
@@ -28,8 +25,11 @@ const char* score_name(const train::EvalResult& result) {
 }
 
 double score_drop(const train::EvalResult& before, const train::EvalResult& after) {
-    if (score_name(before) == std::string_view("accuracy")) return score_of(before) - score_of(after);
-    return score_of(after) / score_of(before) - 1.0;
+    if (!std::isfinite(after.loss)) return std::numeric_limits<double>::infinity();
+    const std::string_view name = score_name(before);
+    if (name == "accuracy" && after.accuracy) return *before.accuracy - *after.accuracy;
+    if (name == "perplexity" && after.perplexity) return *after.perplexity / *before.perplexity - 1.0;
+    return after.loss / before.loss - 1.0;
 }
 
 EvaluationSpeeds evaluation_speeds(LoadedModel& original, LoadedModel& quantized,

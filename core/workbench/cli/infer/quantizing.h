@@ -13,7 +13,7 @@
 namespace switchyard::cli {
 
 // What `--max-drop` goes by: the share of labels that are hit; of language models perplexity, and where
-// nothing is hit or missed the loss, both as a share of what it was.
+// nothing is hit or missed the loss, both as a share of what it was. Infinite where the loss is not finite.
 double score_drop(const train::EvalResult& before, const train::EvalResult& after);
 const char* score_name(const train::EvalResult& result);
 

@@ -1,6 +1,8 @@
 // What follows from a NaN or Inf, as a user sees it: in training one call of one component makes it, in a
 // trained model a weight. To add a case: which call or weight, what is set, what is said.
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -57,12 +59,12 @@ std::string told(const Outcome& outcome) {
     return text.substr(0, text.find_first_of("\n"));
 }
 
-// Makes NaN of a weight of the model that the run has left.
-void spoil(const TinyJob& job, const std::string& name) {
+// Sets the first number of a weight of the model that the run has left.
+void spoil(const TinyJob& job, const std::string& name, float value = NAN) {
     auto weights = SafetensorsText::of(bytes_of(job.file("run/model/model.safetensors")));
     REQUIRE(weights.header.contains(name));
-    const auto offsets = weights.header[name]["data_offsets"].get<std::vector<std::ptrdiff_t>>();
-    std::fill(weights.data.begin() + offsets.at(0), weights.data.begin() + offsets.at(1), '\xFF');
+    const auto begin = weights.header[name]["data_offsets"][0].get<std::size_t>();
+    std::memcpy(weights.data.data() + begin, &value, sizeof value);
     job.write("run/model/model.safetensors", weights.text());
 }
 
@@ -250,4 +252,46 @@ TEST_CASE("predict and embed end with the text whose values are no numbers, and 
          {"text 1: error: the probability of O is NaN: nothing can be predicted; "});
     CHECK(bytes_of(lines) == "old\n");
     CHECK(bytes_of(table) == "old\n");
+}
+
+TEST_CASE("an evaluation whose loss is not finite has no other score, and its JSON is that of the schema") {
+    const TinyJob job;
+    REQUIRE(job.trained("run", {"train.steps=1"}).code == 0);
+    spoil(job, "classifier.bias");
+    const auto folder = job.run_folder("run"), rows = job.file("rows.tsv");
+    const auto scores = run_json({"evaluate", folder, rows});
+    CHECK(schema_faults("evaluate.json", scores) == no_faults);
+    CHECK(scores["loss"].is_null());
+    CHECK(scores["labels"] == 60);
+    for (const char* const score : {"accuracy", "perplexity", "metrics", "confusion"}) {
+        INFO(score);
+        CHECK_FALSE(scores.contains(score));
+    }
+    CHECK(scores["worst"][0]["predicted"] == "nan");
+    const auto table = run({"evaluate", folder, rows});
+    CHECK(table.code == 0);
+    CHECK_THAT(table.out, contains("loss") && !contains("accuracy"));
+
+    const Words quantize{"quantize", folder, "--method", "weight-int8", "--eval", rows, "--out"};
+    const auto told = run_json(with(quantize, {job.file("quantized")}));
+    CHECK(schema_faults("quantize.json", told) == no_faults);
+    for (const char* const when : {"before", "after"}) {
+        CHECK(told[when]["loss"].is_null());
+        CHECK_FALSE(told[when].contains("accuracy"));
+    }
+    const auto within = run(with(quantize, {job.file("none"), "--max-drop", "0.5"}));
+    CHECK(within.code == 5);
+    CHECK_THAT(within.err, contains("--max-drop: error: the loss of " + folder + " is not finite"));
+    CHECK_FALSE(fs::exists(job.file("none")));
+}
+
+TEST_CASE("a perplexity that is larger than any number is left out, and what else there is stays") {
+    const TinyJob job;
+    REQUIRE(job.trained("run", {"train.steps=1", "task.kind=masked_lm", "task.labels=[]"}).code == 0);
+    spoil(job, "cls.predictions.bias", 1e6F);
+    const auto scores = run_json({"evaluate", job.run_folder("run"), job.file("rows.tsv")});
+    CHECK(schema_faults("evaluate.json", scores) == no_faults);
+    CHECK(scores["loss"].get<double>() > 1000.0);
+    CHECK_FALSE(scores.contains("perplexity"));
+    CHECK(scores.contains("accuracy"));
 }

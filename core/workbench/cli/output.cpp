@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "core/kernel/base/stdout_redirect.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/option_checks.h"
+#include "core/workbench/cli/program.h"
 
 namespace switchyard::cli {
 namespace {
@@ -112,9 +112,8 @@ void write_lines(const std::string& path, const std::vector<std::string>& lines)
 }
 
 std::string command_line() {
-    std::ifstream file("/proc/self/cmdline");
-    std::string text, word;
-    while (std::getline(file, word, '\0')) text += text.empty() ? "switchyard" : " " + base::shell_word(word);
+    std::string text = "switchyard";
+    for (const auto& word : program_arguments()) text += " " + base::shell_word(word);
     return text;
 }
 

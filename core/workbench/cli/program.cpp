@@ -191,11 +191,17 @@ int tell(const CommandError& told) {
     return told.code;
 }
 
+Words& given_arguments() {
+    static Words words;
+    return words;
+}
+
 }  // namespace
 
 int run_program(const std::vector<Command>& commands, const std::vector<std::string>& arguments,
                 const HandOver& hand_over) {
     try {
+        given_arguments() = arguments;
         const int code = dispatch(commands, arguments, hand_over);
         std::cout.flush();
         return std::cout ? code : tell(told("cannot write to the standard output", Exit::run_failed));
@@ -203,6 +209,8 @@ int run_program(const std::vector<Command>& commands, const std::vector<std::str
         return tell(command_error(std::current_exception()));
     }
 }
+
+const std::vector<std::string>& program_arguments() { return given_arguments(); }
 
 CommandError command_error(const std::exception_ptr& thrown) {
     try {

@@ -17,6 +17,9 @@ using HandOver = std::function<int(const std::vector<std::string>& arguments)>;
 int run_program(const std::vector<Command>& commands, const std::vector<std::string>& arguments,
                 const HandOver& hand_over);
 
+// What run_program() was given; empty before.
+const std::vector<std::string>& program_arguments();
+
 // What is told of an exception that ends a command, with "error: " in it, and the exit code.
 struct CommandError {
     std::string text;

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -13,17 +12,15 @@
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/job/auto_choice.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/cli/program.h"
 #include "core/workbench/cli/spin.h"
 
 namespace switchyard::cli {
 namespace {
 
 [[noreturn]] void begin_anew() {
-    std::ifstream file("/proc/self/cmdline");
-    std::vector<std::string> words;
-    for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-    std::vector<char*> pointers;
-    for (auto& word : words) pointers.push_back(word.data());
+    std::vector<char*> pointers{program_invocation_name};
+    for (const auto& word : program_arguments()) pointers.push_back(const_cast<char*>(word.c_str()));
     pointers.push_back(nullptr);
     give_stdout_back();
     ::execv("/proc/self/exe", pointers.data());

@@ -165,6 +165,10 @@ function(switchyard_test name)
   add_dependencies(switchyard_tests ${target})
   add_test(NAME ${name} COMMAND ${target})
   switchyard_test_environment(${name} "${arg_TIMEOUT}" "${arg_LABELS}" "${arg_COST}" "${arg_PLAIN_MALLOC}")
+  # It starts the program from a process that has LibTorch's start behind it: tests/support/program/warm_program.h.
+  if(TARGET switchyard-run AND NOT SWITCHYARD_SANITIZE AND "switchyard_test_program" IN_LIST arg_DEPS)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "SWITCHYARD_TEST_WARM=${PROJECT_BINARY_DIR}/tests/support/libswitchyard_test_warm.so")
+  endif()
   # What runs the program needs to know what the plugins are: found out once for all, by tests/support/probe_plugins.sh.
   if(NOT arg_COLD AND "switchyard_test_program" IN_LIST arg_DEPS)
     set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED probed_plugins)

@@ -1,8 +1,10 @@
 #include "run_on_terminal.h"
 
+#include <fcntl.h>
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utmp.h>
 
 #include <array>
 #include <cerrno>
@@ -18,17 +20,23 @@ Outcome run_on_terminal(const std::vector<std::string>& arguments, const RunOpti
     RunOptions own = options;
     own.folder = temporary_dir("terminal").string();
     if (own.input.empty()) own.input = "/dev/null";
-    int terminal = -1;
+    own.environment.try_emplace("NO_COLOR", "");  // set to nothing it says nothing
+    own.environment.try_emplace("TERM", "xterm");
+    int terminal = -1, programs = -1;
     termios settings{};
     cfmakeraw(&settings);  // a newline stays a newline, and nothing is echoed
     winsize size{50, 110, 0, 0};
-    const pid_t child = forkpty(&terminal, nullptr, &settings, &size);
-    if (child < 0) throw std::runtime_error("there is no pseudo-terminal");
+    if (openpty(&terminal, &programs, nullptr, &settings, &size) != 0)
+        throw std::runtime_error("there is no pseudo-terminal");
+    for (const int end : {terminal, programs})
+        fcntl(end, F_SETFD, FD_CLOEXEC);  // no other process keeps it open
+    pid_t child = start_warm(arguments, own, programs, programs, true);
+    if (child < 0) child = fork();
     if (child == 0) {
-        unsetenv("NO_COLOR");
-        setenv("TERM", "xterm", 1);
+        login_tty(programs);
         become(program, arguments, own);
     }
+    close(programs);
     Outcome outcome;
     std::array<char, 4096> chunk{};
     while (true) {

@@ -5,12 +5,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 
 #include <switchyard_test.h>
+
+#include "warm_program.h"
 
 namespace switchyard::test {
 namespace {
@@ -31,17 +34,52 @@ std::string usual_work() {
     return folder;
 }
 
+int new_file(const std::filesystem::path& file) {
+    return open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
 // The new process's own signals and files, whatever this one has.
 void begin_anew(const std::filesystem::path& folder) {
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) signal(number, SIG_DFL);
-    const auto redirect = [&](const char* file, int descriptor) {
-        dup2(open((folder / file).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), descriptor);
-    };
-    redirect("out", STDOUT_FILENO);
-    redirect("err", STDERR_FILENO);
+    dup2(new_file(folder / "out"), STDOUT_FILENO);
+    dup2(new_file(folder / "err"), STDERR_FILENO);
+}
+
+// This process's with what the options set.
+std::vector<std::string> environment_of(const RunOptions& options) {
+    std::vector<std::string> entries;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string text(*entry);
+        if (!options.environment.contains(text.substr(0, text.find('=')))) entries.push_back(text);
+    }
+    for (const auto& [key, value] : options.environment) entries.push_back(key + "=" + value);
+    return entries;
+}
+
+// Opening it does not wait for anybody.
+bool opens_at_once(const std::string& file) {
+    std::error_code ignored;
+    return file.empty() || std::filesystem::is_regular_file(file, ignored) ||
+           std::filesystem::is_character_file(file, ignored);
 }
 
 }  // namespace
+
+pid_t start_warm(const std::vector<std::string>& arguments, const RunOptions& options, int out, int err,
+                 bool terminal) {
+    if (options.in_child || !opens_at_once(options.input)) return -1;
+    WarmRequest request;
+    request.folder = std::filesystem::absolute(options.folder).string();
+    request.terminal = terminal;
+    request.words = {"switchyard"};
+    request.words.insert(request.words.end(), arguments.begin(), arguments.end());
+    request.environment = environment_of(options);
+    const int input =
+        options.input.empty() ? STDIN_FILENO : open(options.input.c_str(), O_RDONLY | O_CLOEXEC);
+    const pid_t started = start_warm(request, {input, out, err});
+    if (input > STDIN_FILENO) close(input);
+    return started;
+}
 
 void become(const std::string& program, const std::vector<std::string>& arguments,
             const RunOptions& options) {
@@ -61,6 +99,10 @@ Started::Started(const std::vector<std::string>& arguments, const RunOptions& op
     const auto program = (build_dir() / "bin/switchyard").string();
     RunOptions own = options;
     if (own.folder.empty()) own.folder = usual_work();
+    const std::array files{new_file(folder_ / "out"), new_file(folder_ / "err")};
+    child_ = start_warm(arguments, own, files[0], files[1], false);
+    for (const int file : files) close(file);
+    if (child_ > 0) return;
     child_ = fork();
     if (child_ < 0) throw std::runtime_error("cannot fork");
     if (child_ != 0) return;

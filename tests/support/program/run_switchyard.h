@@ -30,6 +30,12 @@ struct RunOptions {
 [[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments,
                          const RunOptions& options);
 
+// As become(), from a process that has LibTorch's start behind it (warm_program.h): the new process, a
+// child of this one, or below 0 where it has to be started from the beginning. `terminal`: `out` is one, of
+// a session of its own.
+pid_t start_warm(const std::vector<std::string>& arguments, const RunOptions& options, int out, int err,
+                 bool terminal);
+
 // A program that is running: for tests that send it signals, none of which it ignores, whatever this process
 // does. Killed if it is not waited for.
 class Started {

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <latch>
 #include <stdexcept>
 #include <thread>
 
@@ -47,15 +48,24 @@ void as_ranks(std::int64_t count, const std::function<void(distributed::Group&)>
     const auto environments = local_ranks(count);
     std::vector<std::exception_ptr> errors(environments.size());
     std::vector<std::shared_ptr<distributed::Store>> stores(environments.size());  // go last
+    // One that throws at once would close what another still connects to.
+    std::latch joined(count);
     std::vector<std::thread> threads;
     for (std::size_t rank = 0; rank < environments.size(); ++rank) {
         threads.emplace_back([&, rank] {
+            std::unique_ptr<distributed::Group> group;
             try {
                 config::DistributedConfig config;
                 config.timeout = options.timeout;
                 stores[rank] = distributed::connect_store(environments[rank], options.timeout);
-                const auto group = distributed::join_group(stores[rank], environments[rank],
-                                                           config::Collectives::gloo, config);
+                group = distributed::join_group(stores[rank], environments[rank], config::Collectives::gloo,
+                                                config);
+            } catch (...) {
+                errors[rank] = std::current_exception();
+            }
+            joined.arrive_and_wait();
+            if (!group) return;
+            try {
                 act(*group);
             } catch (...) {
                 errors[rank] = std::current_exception();

@@ -1,5 +1,6 @@
 // switchyard evaluate RUN|FOLDER FILE...
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <memory>
 
@@ -140,6 +141,12 @@ int evaluate(const EvaluateOptions& options) {
     json["files"] = options.data.files;
     write_json(options.json, json);
     if (!options.json.on_stdout()) show(result, json, session.data().eval_rows);
+    if (result.labels > 0 && !std::isfinite(result.loss))
+        throw Failure(
+            "the loss of " + options.run +
+                " on these files is NaN or Inf, so that it has no other score; expected other weights, "
+                "or a precision.backend of more range, such as amp/fp32",
+            Exit::numerics);
     return Exit::fine;
 }
 

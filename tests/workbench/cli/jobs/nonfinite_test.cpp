@@ -239,7 +239,8 @@ TEST_CASE("predict and embed end with the text whose values are no numbers, and 
 
     spoiled("bert.embeddings.LayerNorm.bias", {});
     const std::string number = ": error: number 1 of its embedding is NaN: the text cannot be embedded; ";
-    ends({"embed", folder, "a dull plot", "--json", lines}, {"text 1" + number, ": normalization.embedding (torch/torch), "});
+    ends({"embed", folder, "a dull plot", "--json", lines},
+         {"text 1" + number, ": normalization.embedding (torch/torch), "});
     ends({"embed", folder, "--from", texts, "--jsonl", lines}, {texts + ":2" + number});
     ends({"embed", folder, "--from", texts, "--out", table}, {texts + ":2" + number});
 
@@ -259,7 +260,7 @@ TEST_CASE("an evaluation whose loss is not finite has no other score, and its JS
     REQUIRE(job.trained("run", {"train.steps=1"}).code == 0);
     spoil(job, "classifier.bias");
     const auto folder = job.run_folder("run"), rows = job.file("rows.tsv");
-    const auto scores = run_json({"evaluate", folder, rows});
+    const auto scores = run_json({"evaluate", folder, rows}, 5);
     CHECK(schema_faults("evaluate.json", scores) == no_faults);
     CHECK(scores["loss"].is_null());
     CHECK(scores["labels"] == 60);
@@ -269,8 +270,9 @@ TEST_CASE("an evaluation whose loss is not finite has no other score, and its JS
     }
     CHECK(scores["worst"][0]["predicted"] == "nan");
     const auto table = run({"evaluate", folder, rows});
-    CHECK(table.code == 0);
+    CHECK(table.code == 5);
     CHECK_THAT(table.out, contains("loss") && !contains("accuracy"));
+    CHECK_THAT(table.err, contains("the loss of " + folder + " on these files is NaN or Inf"));
 
     const Words quantize{"quantize", folder, "--method", "weight-int8", "--eval", rows, "--out"};
     const auto told = run_json(with(quantize, {job.file("quantized")}));

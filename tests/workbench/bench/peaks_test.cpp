@@ -22,10 +22,15 @@ constexpr std::int64_t megabyte = std::int64_t{1} << 20;
 class Ticks final : public Stopwatch {
 public:
     explicit Ticks(double step) : step_(step) {}
-    double now_ms() override { return now_ += step_; }
+    double now_ms() override {
+        ++looks_;
+        return now_ += step_;
+    }
+    int looks() const { return looks_; }
 
 private:
     double step_;
+    int looks_ = 0;
     double now_ = 0.0;
 };
 
@@ -59,6 +64,18 @@ TEST_CASE("peaks are operations and bytes over the time that the clock gives") {
     // Numbers of 16 bits may go through float32.
     CHECK(peaks.matmul(DType::bfloat16) >= peaks.matmul(DType::float32));
     CHECK(std::isnan(peaks.matmul(DType::float16)));
+}
+
+TEST_CASE("a pass over memory that takes long is made twice, a short one six times") {
+    HostInfo host;
+    host.memory_bytes = 16 * 64 * megabyte;
+    for (const auto& [ms, passes] : {std::pair(1.0, 6), std::pair(110.0, 3), std::pair(400.0, 2)}) {
+        Ticks clock(ms);
+        PeakMeter meter({}, cpu, host, clock);
+        meter.sample();
+        CHECK(clock.looks() == 3 * 2 * passes);  // two ways to copy and one to read, at their begins and ends
+        CHECK(meter.peaks().read_gbytes_per_second == Approx(64.0 * megabyte / ms / 1e6));
+    }
 }
 
 TEST_CASE("one product is measured again by the name that its peak has") {

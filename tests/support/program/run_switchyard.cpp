@@ -40,7 +40,7 @@ int new_file(const std::filesystem::path& file) {
 
 // The new process's own signals and files, whatever this one has.
 void begin_anew(const std::filesystem::path& folder) {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) signal(number, SIG_DFL);
+    reset_signals();
     dup2(new_file(folder / "out"), STDOUT_FILENO);
     dup2(new_file(folder / "err"), STDERR_FILENO);
 }

@@ -71,7 +71,7 @@ void take_environment(const WarmRequest& request) {
 }
 
 [[noreturn]] void become(const WarmRequest& request, const Descriptors& descriptors) {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) signal(number, SIG_DFL);
+    switchyard::test::reset_signals();
     for (std::size_t i = 0; i < descriptors.size(); ++i) {
         dup2(descriptors[i], static_cast<int>(i));
         close(descriptors[i]);

@@ -3,6 +3,7 @@
 // the answer is the process as a pid_t.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -14,6 +15,11 @@ inline constexpr const char* warm_socket_variable = "SWITCHYARD_TEST_WARM_SOCKET
 
 inline constexpr std::size_t warm_descriptors = 3;
 inline constexpr std::size_t longest_warm_request = std::size_t{1} << 17;
+
+// Of a new process, however it is started: signals do what they do by default, whatever they did before.
+inline void reset_signals() {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) signal(number, SIG_DFL);
+}
 
 struct WarmRequest {
     std::string folder;     // it runs there

@@ -132,7 +132,7 @@ private:
     }
 
     int exit_code(const compare::Comparison& comparison, const compare::GateResult& gate) const {
-        return options_.gate.any() ? gate.exit_code() : comparison.exit_code();
+        return options_.gate.any() && !comparison.stopped ? gate.exit_code() : comparison.exit_code();
     }
 
     // Looked at before anything runs.
@@ -231,7 +231,7 @@ private:
     nlohmann::ordered_json report_json(const compare::Comparison& comparison,
                                        const compare::GateResult& gate) const {
         auto json = compare::to_json(comparison);
-        json["exit_code"] = comparison.stopped ? comparison.exit_code() : exit_code(comparison, gate);
+        json["exit_code"] = exit_code(comparison, gate);
         json["gate"] = options_.gate.any() ? compare::to_json(gate) : nullptr;
         json["ladder"] = nullptr;
         if (options_.ladder)

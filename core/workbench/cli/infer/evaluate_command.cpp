@@ -14,6 +14,7 @@
 #include "core/workbench/cli/infer/evaluation_json.h"
 #include "core/workbench/cli/infer/generation_plan.h"
 #include "core/workbench/cli/infer/model_folder.h"
+#include "core/workbench/cli/infer/nonfinite_logits.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
 #include "core/workbench/cli/train/run_name.h"
@@ -142,11 +143,9 @@ int evaluate(const EvaluateOptions& options) {
     write_json(options.json, json);
     if (!options.json.on_stdout()) show(result, json, session.data().eval_rows);
     if (result.labels > 0 && !std::isfinite(result.loss))
-        throw Failure(
-            "the loss of " + options.run +
-                " on these files is NaN or Inf, so that it has no other score; expected other weights, "
-                "or a precision.backend of more range, such as amp/fp32",
-            Exit::numerics);
+        throw Failure("the loss of " + options.run +
+                          " on these files is NaN or Inf, so that it has no other score" + nonfinite_advice,
+                      Exit::numerics);
     return Exit::fine;
 }
 

@@ -53,7 +53,7 @@ Failure nonfinite_failure(const std::string& told, const std::function<void()>& 
     return Failure(told + "; " +
                        (finding ? first_operation(*finding)
                                 : "no operation shows it where the text goes through the model alone") +
-                       "; expected other weights, or a precision.backend of more range, such as amp/fp32",
+                       nonfinite_advice,
                    Exit::numerics);
 }
 

@@ -19,6 +19,10 @@ Failure nonfinite_failure(const infer::NonfiniteLogits& error,
 // The same of what a model says of a whole text: `told` has where and what, `again` gives it that text alone.
 Failure nonfinite_failure(const std::string& told, const std::function<void()>& again);
 
+// What to do about it, as the end of a message.
+inline constexpr const char* nonfinite_advice =
+    "; expected other weights, or a precision.backend of more range, such as amp/fp32";
+
 inline const char* nonfinite_name(double value) { return std::isnan(value) ? "NaN" : "Inf"; }
 
 }  // namespace switchyard::cli

@@ -13,11 +13,8 @@
 #include "core/workbench/cli/train/run_name.h"
 
 namespace switchyard::cli {
-namespace {
 
 namespace fs = std::filesystem;
-
-}  // namespace
 
 const char* score_name(const train::EvalResult& result) {
     if (result.perplexity) return "perplexity";

@@ -83,8 +83,7 @@ GateFinding judge_drift(const PairResult& pair, const ArmResult& arm, Operation 
     } else if (std::isnan(arm.drift.gradient) && !std::isnan(arm.allowed.gradient)) {
         finding.text =
             "how far the gradients of its first step are from the base's is not known: they are not finite, "
-            "or it "
-            "does not tell them";
+            "or it does not tell them";
     } else {
         finding.outcome = GateOutcome::fine;
         finding.text = "its first step is the base's, but for rounding";

@@ -1,6 +1,7 @@
 #include "digit_kernels.h"
 
 #include <algorithm>
+#include <bit>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -49,32 +50,110 @@ constexpr Order order_of_bytes() {
 }
 constexpr Order bytes_of_outputs = order_of_bytes();
 
-SWITCHYARD_DIGITS void split(DigitsOf& block) {
-    const __m512i order = _mm512_load_si512((block.halves ? digits_of_eights : digits_of_fours).from);
+constexpr __mmask16 lanes_of(std::int64_t left) {
+    if (left >= panel_width) return all_lanes;
+    return static_cast<__mmask16>((1U << std::max<std::int64_t>(left, 0)) - 1U);
+}
+
+template <int which>
+SWITCHYARD_DIGITS inline __m256i half_of(__m512i x) {
+    return _mm512_maskz_extracti64x4_epi64(0xF, x, which);
+}
+
+// The bits of the largest magnitude: they are in the order of the numbers, and those of infinity and NaN
+// above all others.
+SWITCHYARD_DIGITS inline std::uint32_t largest_bits(const float* x, std::int64_t n) {
+    const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF);
+    __m512i most = _mm512_setzero_si512();
+    for (std::int64_t k = 0; k < n; k += panel_width)
+        most = _mm512_maskz_max_epu32(
+            all_lanes, most, _mm512_and_si512(_mm512_maskz_loadu_epi32(lanes_of(n - k), x + k), magnitude));
+    const __m256i eight = _mm256_max_epu32(half_of<0>(most), half_of<1>(most));
+    __m128i four = _mm_max_epu32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+    four = _mm_max_epu32(four, _mm_shuffle_epi32(four, 0x4E));
+    four = _mm_max_epu32(four, _mm_shuffle_epi32(four, 0xB1));
+    return static_cast<std::uint32_t>(_mm_cvtsi128_si32(four));
+}
+
+// By which power of 2 a block is multiplied, so that its largest magnitude has as many bits as three digits
+// hold, and the inverse, which float32 has in full.
+struct FixedPoint {
+    float factor = 1.0F, unit = 1.0F;
+};
+
+bool find_fixed_point(std::uint32_t largest, FixedPoint& found) {
+    constexpr std::uint32_t infinity = 0x7F800000U, leading = 1U << 23U;
+    constexpr std::uint32_t most = 127U * 65536U + 127U * 256U + 127U;
+    constexpr int bias = 127, most_powers = 126;
+    if (largest == 0) return true;
+    if (largest >= infinity) return false;
+    const int power = static_cast<int>(largest >> 23U) - (bias - 1);   // magnitudes of 1/2 to 1 have 0
+    const std::uint32_t twice = (largest & (leading - 1U)) | leading;  // in 23 bits, times 2
+    const int powers = (twice <= 2 * most ? 23 : 22) - power;
+    if (powers > most_powers) return false;
+    const auto two_to = [](int exponent) {
+        return std::bit_cast<float>(static_cast<std::uint32_t>(bias + exponent) << 23U);
+    };
+    found = {two_to(powers), two_to(-powers)};
+    return true;
+}
+
+// Some columns of a row, at `to`; the sums of each digit.
+SWITCHYARD_DIGITS inline __m128i split_block(const RowSplit& row, std::int64_t first, std::int64_t columns,
+                                             float factor, __m512i order) {
     const __m512i ones = _mm512_set1_epi8(1);
     // Added and taken off again without a carry, it makes digits -128..127 of bytes 0..255.
     const __m512i middle = _mm512_set1_epi32(0x808080);
-    const __m512 factor = _mm512_set1_ps(block.factor);
+    const __m512 scale = _mm512_set1_ps(factor);
+    const std::int64_t stride = lane_numbers * row.rows;
+    std::int32_t* to = row.digits + first / 4 * stride + row.row * lane_numbers;
     __m512i sums = _mm512_setzero_si512();
-    for (std::int64_t k = 0; k < block.columns; k += panel_width) {
-        const auto there = std::clamp<std::int64_t>(block.count - k, 0, panel_width);
-        const auto some = static_cast<__mmask16>((1U << there) - 1U);
-        const __m512 x = _mm512_maskz_loadu_ps(some, block.x + k);
-        const __m512i number = _mm512_maskz_cvtps_epi32(all_lanes, _mm512_mul_ps(x, factor));
+    for (std::int64_t k = 0; k < columns; k += panel_width, to += 4 * stride) {
+        const __m512 x = _mm512_maskz_loadu_ps(lanes_of(row.in - first - k), row.x + first + k);
+        const __m512i number = _mm512_maskz_cvtps_epi32(all_lanes, _mm512_mul_ps(x, scale));
         const __m512i bytes = _mm512_xor_si512(_mm512_add_epi32(number, middle), middle);
         const __m512i digits = _mm512_maskz_permutexvar_epi8(~__mmask64{0}, order, bytes);
         sums = _mm512_dpbusd_epi32(sums, ones, digits);
+        if (row.rows == 1) {
+            _mm512_mask_storeu_epi32(to, lanes_of(columns - k), digits);
+            continue;
+        }
         alignas(64) std::int32_t quads[panel_width];
         _mm512_store_si512(quads, digits);
-        const std::int64_t count = std::min<std::int64_t>((block.columns - k) / 4, lane_numbers);
+        const std::int64_t count = std::min<std::int64_t>((columns - k) / 4, lane_numbers);
         for (std::int64_t quad = 0; quad < count; ++quad)
-            _mm_storeu_si128(reinterpret_cast<__m128i*>(block.to + (k / 4 + quad) * block.stride),
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(to + quad * stride),
                              _mm_load_si128(reinterpret_cast<const __m128i*>(quads + quad * lane_numbers)));
     }
-    alignas(64) std::int32_t all[panel_width];
-    _mm512_store_si512(all, sums);
-    for (int digit = 0; digit < digit_count; ++digit)
-        block.sums[digit] = all[digit] + all[4 + digit] + all[8 + digit] + all[12 + digit];
+    const __m256i eight = _mm256_add_epi32(half_of<0>(sums), half_of<1>(sums));
+    return _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+}
+
+SWITCHYARD_DIGITS bool split(const RowSplit& row) {
+    const __m512i order = _mm512_load_si512((row.halves ? digits_of_eights : digits_of_fours).from);
+    std::int64_t at = row.row;
+    for (std::int64_t group = 0; group * row.group < row.columns; ++group) {
+        const std::int64_t last = std::min((group + 1) * row.group, row.columns);
+        float group_sum = 0.0F;
+        for (std::int64_t k = group * row.group; k < last; k += digit_block, at += row.rows) {
+            const std::int64_t columns = std::min(digit_block, last - k);
+            FixedPoint fixed;
+            if (!find_fixed_point(largest_bits(row.x + k, std::min(columns, row.in - k)), fixed))
+                return false;
+            alignas(16) std::int32_t sums[lane_numbers];
+            _mm_store_si128(reinterpret_cast<__m128i*>(sums),
+                            split_block(row, k, columns, fixed.factor, order));
+            float sum = 0.0F;
+            for (std::int64_t digit = digit_count; digit-- > 0;) {
+                sum = sum * 256.0F + static_cast<float>(sums[digit]);
+                row.sums[at * digit_count + digit] = -added_to_weights(row.halves) * sums[digit];
+            }
+            row.block_scales[at] = fixed.unit;
+            group_sum += sum * fixed.unit;
+        }
+        row.x_sums[group * row.rows + row.row] = group_sum;
+    }
+    return true;
 }
 
 // What one load of 64 bytes holds: 16 outputs of four columns, or of eight. Their numbers without a sign,

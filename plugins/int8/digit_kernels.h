@@ -18,22 +18,24 @@ inline constexpr std::int64_t digit_count = 3;
 inline constexpr std::int64_t digit_block = 256;
 inline constexpr std::int64_t most_digit_rows = 4;
 
-// A block of a row of x.
-struct DigitsOf {
+// A row of x, one of some that stand side by side, in blocks of at most digit_block columns, none of which
+// reaches into the next group. What is made of it stands in arrays of all of them, as DigitCall has them.
+struct RowSplit {
     const float* x;
-    std::int64_t count;    // of x; filled up with zeros to `columns`
-    std::int64_t columns;  // a multiple of 4, of 8 for weights of 4 bits
-    float factor;          // x times this is the fixed-point number: a power of 2
-    bool halves;           // for weights of 4 bits: even columns first, of each eight
-    // [columns / 4][stride]: of four columns the four bytes of each digit, and four that mean nothing.
-    std::int32_t* to;
-    std::int64_t stride;             // 4 times the rows that stand side by side
-    std::int32_t sums[digit_count];  // out: of each digit
+    std::int64_t in;  // numbers of x; the columns behind them are zeros
+    std::int64_t columns, group;
+    std::int64_t row, rows;
+    bool halves;  // for weights of 4 bits: even columns first, of each eight
+    std::int32_t* digits;
+    std::int32_t* sums;
+    float* block_scales;
+    float* x_sums;
 };
 
 // Some rows times a panel (panels.h, weight_panels), of either kind.
 struct DigitCall {
-    const std::int32_t* digits;  // [columns / 4][rows][4]
+    const std::int32_t*
+        digits;  // [columns / 4][rows][4]: of four columns the bytes of a digit; a fourth of no meaning
     std::int64_t rows, columns;
     std::int64_t group, groups;
     // Of each block of each group, in their order:
@@ -48,7 +50,9 @@ struct DigitCall {
 
 struct DigitKernels {
     const char* name;  // "avx512_vnni"
-    void (*split)(DigitsOf& block);
+    // False, and the arrays mean nothing: a number is not finite, or a block that is not all zeros is smaller
+    // than 2^-104.
+    bool (*split)(const RowSplit& row);
     void (*bytes)(const DigitCall& call);   // a panel of bytes with a step of 1
     void (*halves)(const DigitCall& call);  // of values of 4 bits
 };

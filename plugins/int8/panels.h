@@ -20,6 +20,20 @@ namespace switchyard::int8 {
 
 inline constexpr std::int64_t panel_outputs = 16;
 
+// Where a panel's parts lie, without asking tensors for each.
+struct PanelPlaces {
+    const std::int8_t* values;
+    const float* scales;
+    const float* offsets;         // nullptr: there are none
+    std::int64_t bytes, factors;  // of a panel
+
+    const std::int8_t* panel(std::int64_t p) const { return values + p * bytes; }
+    const float* scales_of(std::int64_t p) const { return scales + p * factors; }
+    const float* offsets_of(std::int64_t p) const {
+        return offsets == nullptr ? nullptr : offsets + p * factors;
+    }
+};
+
 struct Panels {
     std::int64_t out = 0, in = 0;
     std::int64_t columns = 0;  // of all groups, filled up
@@ -38,6 +52,9 @@ struct Panels {
     // So many that they are worth a thread: of a weight that is read for few rows.
     std::int64_t panels_of_a_thread() const;
     std::int64_t bytes() const;
+    PanelPlaces places() const {
+        return {panel(0), scales_of(0, 0), offsets_of(0, 0), panel_bytes(), groups * panel_outputs};
+    }
     const std::int8_t* panel(std::int64_t p) const {
         return static_cast<const std::int8_t*>(values.const_data_ptr()) + p * panel_bytes();
     }

@@ -55,26 +55,22 @@ void streamed_product(const at::Tensor& x_RI, const Panels& weight, const float*
     const bool offset = weight.offsets.defined();
     const auto sums =
         offset ? sums_of_input(x_RI.const_data_ptr<float>(), x_RI.size(0), weight) : std::vector<float>();
-    const auto* const values = weight.panel(0);
-    const float* const scales = weight.scales_of(0, 0);
-    const float* const offsets = weight.offsets_of(0, 0);
-    const std::int64_t step = weight.groups * panel_outputs;
+    const PanelPlaces places = weight.places();
     const std::int64_t rows = x_RI.size(0);
     const auto kernel = weight.halves ? row_kernels().halves : row_kernels().bytes;
-    at::parallel_for(0, weight.panels(), weight.panels_of_a_thread(),
-                     [&](std::int64_t begin, std::int64_t end) {
-                         float sum[most_float_rows * panel_outputs];
-                         for (std::int64_t panel = begin; panel < end; ++panel) {
-                             for (std::int64_t row = 0; row < rows; row += most_float_rows) {
-                                 const std::int64_t together = std::min(most_float_rows, rows - row);
-                                 kernel({x + row * weight.columns, together, weight.columns, weight.group,
-                                         weight.groups, offset ? sums.data() + row * weight.groups : nullptr,
-                                         values + panel * weight.panel_bytes(), scales + panel * step,
-                                         offset ? offsets + panel * step : nullptr, sum});
-                                 store_panel(weight, panel, sum, together, bias, y + row * weight.out);
-                             }
-                         }
-                     });
+    at::parallel_for(
+        0, weight.panels(), weight.panels_of_a_thread(), [&](std::int64_t begin, std::int64_t end) {
+            float sum[most_float_rows * panel_outputs];
+            for (std::int64_t panel = begin; panel < end; ++panel) {
+                for (std::int64_t row = 0; row < rows; row += most_float_rows) {
+                    const std::int64_t together = std::min(most_float_rows, rows - row);
+                    kernel({x + row * weight.columns, together, weight.columns, weight.group, weight.groups,
+                            offset ? sums.data() + row * weight.groups : nullptr, places.panel(panel),
+                            places.scales_of(panel), places.offsets_of(panel), sum});
+                    store_panel(weight, panel, sum, together, bias, y + row * weight.out);
+                }
+            }
+        });
 }
 
 // The outputs of some panels, float32 [columns, outputs].

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -59,31 +60,37 @@ std::vector<std::int8_t> panel_of(const DigitProblem& p) {
     return panel;
 }
 
+// What is made of all rows, as the products take it.
+struct SplitProblem {
+    std::vector<std::int32_t> digits, sums;
+    std::vector<float> block_scales, x_sums;
+};
+
+SplitProblem split_problem(const DigitProblem& p, const int8::DigitKernels& kernels) {
+    std::int64_t blocks = 0;
+    for (std::int64_t g = 0; g < p.groups; ++g)
+        blocks += (std::min(p.group, p.columns - g * p.group) + int8::digit_block - 1) / int8::digit_block;
+    const auto sized = [&](std::int64_t count) { return static_cast<std::size_t>(count * p.rows); };
+    SplitProblem made;
+    made.digits.resize(sized(p.columns));
+    made.sums.resize(sized(blocks * int8::digit_count));
+    made.block_scales.resize(sized(blocks));
+    made.x_sums.resize(sized(p.groups));
+    const auto in = static_cast<std::int64_t>(p.x.size()) / p.rows;
+    for (std::int64_t r = 0; r < p.rows; ++r)
+        CHECK(kernels.split({p.x.data() + r * in, in, p.columns, p.group, r, p.rows, p.halves,
+                             made.digits.data(), made.sums.data(), made.block_scales.data(),
+                             made.x_sums.data()}));
+    return made;
+}
+
 std::vector<float> product_of(const DigitProblem& p, const int8::DigitKernels& kernels, bool offsets) {
     const auto panel = panel_of(p);
-    std::vector<std::int32_t> digits(static_cast<std::size_t>(p.rows * p.columns)), sums;
-    std::vector<float> block_scales, x_sums(static_cast<std::size_t>(p.groups * p.rows), 0.0F);
-    for (std::int64_t g = 0; g < p.groups; ++g) {
-        const std::int64_t last = std::min((g + 1) * p.group, p.columns);
-        for (std::int64_t k = g * p.group; k < last; k += int8::digit_block) {
-            const std::int64_t count = std::min(int8::digit_block, last - k);
-            for (std::int64_t r = 0; r < p.rows; ++r) {
-                const float* const x = p.x.data() + r * p.columns + k;
-                int8::DigitsOf block{x,          count,    count,
-                                     1.0F,       p.halves, digits.data() + (k / 4 * p.rows + r) * 4,
-                                     4 * p.rows, {}};
-                kernels.split(block);
-                block_scales.push_back(1.0F);
-                for (const auto sum : block.sums) sums.push_back(-int8::added_to_weights(p.halves) * sum);
-                for (std::int64_t i = 0; i < count; ++i)
-                    x_sums[static_cast<std::size_t>(g * p.rows + r)] += x[i];
-            }
-        }
-    }
+    const auto x = split_problem(p, kernels);
     std::vector<float> y(static_cast<std::size_t>(p.rows * panel_width), -1.0F);
     const auto kernel = p.halves ? kernels.halves : kernels.bytes;
-    kernel({digits.data(), p.rows, p.columns, p.group, p.groups, sums.data(), block_scales.data(),
-            x_sums.data(), panel.data(), p.scales.data(), offsets ? p.offsets.data() : nullptr, y.data()});
+    kernel({x.digits.data(), p.rows, p.columns, p.group, p.groups, x.sums.data(), x.block_scales.data(),
+            x.x_sums.data(), panel.data(), p.scales.data(), offsets ? p.offsets.data() : nullptr, y.data()});
     return y;
 }
 
@@ -104,35 +111,81 @@ double meant(const DigitProblem& p, bool offsets, std::int64_t row, std::int64_t
 
 }  // namespace
 
-TEST_CASE("a block is split into digits that make its fixed-point numbers again") {
+TEST_CASE("a row is split into digits that make its fixed-point numbers again") {
     const auto* const kernels = int8::digit_kernels();
     if (kernels == nullptr) return;
     for (const bool halves : {false, true}) {
-        for (const std::int64_t count : {1, 7, 8, 16, 23, 120, 256}) {
-            INFO(count << (halves ? " columns of halves" : " columns of bytes"));
-            const std::int64_t columns = (count + 7) / 8 * 8;
-            auto p = digit_problem(halves, 1, columns, columns);
-            for (std::int64_t i = 1; i < count; ++i)
-                p.x[static_cast<std::size_t>(i)] += 0.25F;  // rounded off
-            std::vector<std::int32_t> digits(static_cast<std::size_t>(columns));
-            int8::DigitsOf block{p.x.data(), count, columns, 1.0F, halves, digits.data(), 4, {}};
-            kernels->split(block);
-            std::int64_t sums[int8::digit_count] = {};
-            for (std::int64_t place = 0; place < columns; ++place) {
-                const std::int64_t column = column_at(place, halves);
-                const auto* const bytes = reinterpret_cast<const std::int8_t*>(digits.data());
-                std::int64_t number = 0;
-                for (std::int64_t digit = int8::digit_count; digit-- > 0;) {
-                    const std::int64_t one = bytes[place / 4 * 16 + digit * 4 + place % 4];
-                    number = number * 256 + one;
-                    sums[digit] += one;
+        for (const std::int64_t rows : {1, 3}) {
+            for (const std::int64_t count : {1, 7, 8, 16, 23, 120, 256, 600}) {
+                INFO(rows << " rows of " << count << (halves ? " columns of halves" : " columns of bytes"));
+                const std::int64_t multiple = halves ? 8 : 4;
+                const std::int64_t columns = (count + multiple - 1) / multiple * multiple;
+                auto p = digit_problem(halves, rows, columns, std::min<std::int64_t>(columns, 272));
+                p.x.assign(static_cast<std::size_t>(rows * count), 0.0F);
+                std::mt19937 random(5);
+                std::uniform_int_distribution<std::int32_t> eighths(-64'000'000, 64'000'000);
+                for (float& x : p.x) x = static_cast<float>(eighths(random)) / 8.0F;
+                p.x[0] = 8'355'711.0F;  // the largest that three digits hold
+                const auto made = split_problem(p, *kernels);
+                const auto* const bytes = reinterpret_cast<const std::int8_t*>(made.digits.data());
+                std::size_t block = 0;
+                for (std::int64_t g = 0; g < p.groups; ++g) {
+                    const std::int64_t last = std::min((g + 1) * p.group, columns);
+                    for (std::int64_t k = g * p.group; k < last; k += int8::digit_block, ++block) {
+                        for (std::int64_t r = 0; r < rows; ++r) {
+                            const auto at =
+                                block * static_cast<std::size_t>(rows) + static_cast<std::size_t>(r);
+                            const double unit = static_cast<double>(made.block_scales[at]);
+                            std::int64_t sums[int8::digit_count] = {};
+                            double most = 0.0;
+                            for (std::int64_t i = k; i < std::min(k + int8::digit_block, last); ++i) {
+                                const std::int64_t column = column_at(i, halves);
+                                std::int64_t number = 0;
+                                for (std::int64_t digit = int8::digit_count; digit-- > 0;) {
+                                    const auto byte = ((i / 4 * rows + r) * 4 + digit) * 4 + i % 4;
+                                    number = number * 256 + bytes[byte];
+                                    sums[digit] += bytes[byte];
+                                }
+                                const double x = column < count
+                                                     ? static_cast<double>(
+                                                           p.x[static_cast<std::size_t>(r * count + column)])
+                                                     : 0.0;
+                                most = std::max(most, std::abs(x));
+                                CHECK(number == std::lrint(x / unit));
+                            }
+                            // As large a power of 2 as three digits allow: 2^22 at least is what is largest.
+                            CHECK((most == 0.0 || most / unit >= 4'177'855.0));
+                            for (std::int64_t digit = 0; digit < int8::digit_count; ++digit)
+                                CHECK(made.sums[at * int8::digit_count + static_cast<std::size_t>(digit)] ==
+                                      -int8::added_to_weights(halves) * sums[digit]);
+                        }
+                    }
                 }
-                CHECK(number == (column < count ? std::lrintf(p.x[static_cast<std::size_t>(column)]) : 0));
             }
-            for (std::int64_t digit = 0; digit < int8::digit_count; ++digit)
-                CHECK(block.sums[digit] == sums[digit]);
         }
     }
+}
+
+TEST_CASE("a row of what no fixed-point number means, or of what is too small, is not split") {
+    const auto* const kernels = int8::digit_kernels();
+    if (kernels == nullptr) return;
+    constexpr std::int64_t columns = 48;
+    const auto splits = [&](float last) {
+        std::vector<float> x(columns, 0.0F);
+        x.back() = last;
+        std::vector<std::int32_t> digits(columns), sums(3 * int8::digit_count);
+        std::vector<float> block_scales(3), x_sums(3);
+        return kernels->split({x.data(), columns, columns, 16, 0, 1, false, digits.data(), sums.data(),
+                               block_scales.data(), x_sums.data()});
+    };
+    CHECK(splits(0.0F));
+    CHECK(splits(std::ldexp(1.0F, -104)));
+    CHECK(splits(std::numeric_limits<float>::max()));
+    CHECK_FALSE(splits(std::ldexp(1.0F, -105)));
+    CHECK_FALSE(splits(std::numeric_limits<float>::denorm_min()));
+    CHECK_FALSE(splits(std::numeric_limits<float>::infinity()));
+    CHECK_FALSE(splits(-std::numeric_limits<float>::infinity()));
+    CHECK_FALSE(splits(std::numeric_limits<float>::quiet_NaN()));
 }
 
 TEST_CASE("products of digits with a panel are those of the numbers, within float32's rounding of the sums") {

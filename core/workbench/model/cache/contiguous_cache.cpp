@@ -42,8 +42,8 @@ void ContiguousCache::write(std::int64_t layer, const at::Tensor& k, const at::T
     for (std::int64_t r = 0; r < rows(); ++r) {
         const auto count = added()[static_cast<std::size_t>(r)];
         const auto first = lengths()[static_cast<std::size_t>(r)] - count;
-        store(k.select(0, r), count, to.k.select(0, r), first);
-        store(v.select(0, r), count, to.v.select(0, r), first);
+        store(k, {r, 0}, count, to.k, {r, first});
+        store(v, {r, 0}, count, to.v, {r, first});
     }
 }
 
@@ -57,7 +57,8 @@ void ContiguousCache::write_at(std::int64_t layer, const at::Tensor& k, const at
 CachedKeys ContiguousCache::keys(std::int64_t layer) const {
     const auto index = static_cast<std::size_t>(layer);
     const auto part = [&](const TokenRows& x) {
-        return widened(x.narrow(0, 0, rows()).narrow(2, 0, shown()), shape().dtypes[index]);
+        const bool all = x.values.size(0) == rows();
+        return widened((all ? x : x.narrow(0, 0, rows())).narrow(2, 0, shown()), shape().dtypes[index]);
     };
     return {part(layers_[index].k), part(layers_[index].v), nullptr};
 }
@@ -69,7 +70,7 @@ TokenRows ContiguousCache::reordered(const TokenRows& all, const std::vector<std
     to.narrow(2, 0, clean_).zero();
     for (std::int64_t i = 0; i < wanted; ++i) {
         const auto from = rows[static_cast<std::size_t>(i)];
-        copy(all.select(0, from), lengths()[static_cast<std::size_t>(from)], to.select(0, i), 0);
+        copy(all, {from, 0}, lengths()[static_cast<std::size_t>(from)], to, {i, 0});
     }
     return to;
 }
@@ -100,9 +101,9 @@ void ContiguousCache::reorder(const std::vector<std::int64_t>& rows) {
                 continue;
             }
             for (std::size_t i = 0; i < rows.size(); ++i) {
-                if (rows[i] == static_cast<std::int64_t>(i)) continue;
-                copy(all->select(0, rows[i]), lengths()[static_cast<std::size_t>(rows[i])],
-                     all->select(0, static_cast<std::int64_t>(i)), 0);
+                const auto row = static_cast<std::int64_t>(i);
+                if (rows[i] == row) continue;
+                copy(*all, {rows[i], 0}, lengths()[static_cast<std::size_t>(rows[i])], *all, {row, 0});
             }
         }
     }

@@ -79,7 +79,7 @@ void PagedKvCache::own(Page& page) {
     const auto copy = take();
     for (auto& layer : layers_) {
         for (auto* rows : {&layer.k, &layer.v})
-            model::copy(rows->select(0, page), shape().page_size, rows->select(0, copy), 0);
+            model::copy(*rows, {page, 0}, shape().page_size, *rows, {copy, 0});
     }
     release(page);
     page = copy;
@@ -141,13 +141,12 @@ void PagedKvCache::write(std::int64_t layer, const at::Tensor& k, const at::Tens
     for (std::int64_t r = 0; r < rows(); ++r) {
         const auto row = static_cast<std::size_t>(r);
         const auto first = lengths()[row] - added()[row];
-        const auto k_KnD = k.select(0, r), v_KnD = v.select(0, r);
         for (std::int64_t done = 0; done < added()[row];) {
             const auto within = (first + done) % size;
             const auto count = std::min(size - within, added()[row] - done);
             const auto page = table_[row][static_cast<std::size_t>((first + done) / size)];
-            store(k_KnD.narrow(1, done, count), count, to.k.select(0, page), within);
-            store(v_KnD.narrow(1, done, count), count, to.v.select(0, page), within);
+            store(k, {r, done}, count, to.k, {page, within});
+            store(v, {r, done}, count, to.v, {page, within});
             done += count;
         }
     }

@@ -12,27 +12,34 @@ namespace {
 
 constexpr double largest = 127.0;
 
+// From there on, [K, count, ...].
+at::Tensor part_of(const at::Tensor& x, TokenPlace at, std::int64_t count) {
+    return x.select(0, at.row).narrow(1, at.first, count);
+}
+
 // As they lie, without a tensor in between: this is what every decoding step does in every layer.
-void copy_bytes(const at::Tensor& from_KnD, std::int64_t count, const at::Tensor& to_KMD,
-                std::int64_t first) {
-    const auto size = static_cast<std::int64_t>(from_KnD.element_size());
-    const auto* const from = static_cast<const char*>(from_KnD.const_data_ptr());
-    auto* const to = static_cast<char*>(to_KMD.mutable_data_ptr());
-    const auto width = static_cast<std::size_t>(from_KnD.size(2) * size);
-    for (std::int64_t head = 0; head < from_KnD.size(0); ++head) {
-        for (std::int64_t i = 0; i < count; ++i) {
-            std::memcpy(to + (head * to_KMD.stride(0) + (first + i) * to_KMD.stride(1)) * size,
-                        from + (head * from_KnD.stride(0) + i * from_KnD.stride(1)) * size, width);
-        }
+void copy_bytes(const at::Tensor& from, TokenPlace at, std::int64_t count, const at::Tensor& to,
+                TokenPlace to_at) {
+    const auto size = static_cast<std::int64_t>(from.element_size());
+    const auto head_of = [size](const at::Tensor& x, TokenPlace place, std::int64_t head) {
+        return (place.row * x.stride(0) + head * x.stride(1) + place.first * x.stride(2)) * size;
+    };
+    const auto* const source = static_cast<const char*>(from.const_data_ptr());
+    auto* const target = static_cast<char*>(to.mutable_data_ptr());
+    const auto width = static_cast<std::size_t>(from.size(3) * size);
+    for (std::int64_t head = 0; head < from.size(1); ++head) {
+        for (std::int64_t i = 0; i < count; ++i)
+            std::memcpy(target + head_of(to, to_at, head) + i * to.stride(2) * size,
+                        source + head_of(from, at, head) + i * from.stride(2) * size, width);
     }
 }
 
-void copy_values(const at::Tensor& from_KnD, std::int64_t count, const at::Tensor& to_KMD,
-                 std::int64_t first) {
-    const bool alike = from_KnD.scalar_type() == to_KMD.scalar_type() && from_KnD.is_cpu() &&
-                       from_KnD.stride(2) == 1 && to_KMD.stride(2) == 1;
-    if (alike) return copy_bytes(from_KnD, count, to_KMD, first);
-    to_KMD.narrow(1, first, count).copy_(from_KnD.narrow(1, 0, count));
+void copy_values(const at::Tensor& from, TokenPlace at, std::int64_t count, const at::Tensor& to,
+                 TokenPlace to_at) {
+    const bool alike =
+        from.scalar_type() == to.scalar_type() && from.is_cpu() && from.stride(3) == 1 && to.stride(3) == 1;
+    if (alike) return copy_bytes(from, at, count, to, to_at);
+    part_of(to, to_at, count).copy_(part_of(from, at, count));
 }
 
 // A token of zeros has a scale of zero, and of what is not finite nothing is hidden.
@@ -62,10 +69,6 @@ TokenRows empty_rows(std::vector<std::int64_t> sizes, at::ScalarType stored, at:
     return rows;
 }
 
-TokenRows TokenRows::select(std::int64_t dim, std::int64_t index) const {
-    return {values.select(dim, index), scales.defined() ? scales.select(dim, index) : at::Tensor()};
-}
-
 TokenRows TokenRows::narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const {
     return {values.narrow(dim, start, length),
             scales.defined() ? scales.narrow(dim, start, length) : at::Tensor()};
@@ -88,18 +91,20 @@ void store_at(const at::Tensor& from_RKnD, const TokenRows& to_RKMD, const at::T
     put(narrow.scales, to_RKMD.scales);
 }
 
-void store(const at::Tensor& from_KnD, std::int64_t count, const TokenRows& to_KMD, std::int64_t first) {
+void store(const at::Tensor& from_RKnD, TokenPlace from, std::int64_t count, const TokenRows& to_RKMD,
+           TokenPlace to) {
     if (count == 0) return;
-    if (!to_KMD.scales.defined()) return copy_values(from_KnD, count, to_KMD.values, first);
-    const auto narrow = quantized(from_KnD.narrow(1, 0, count));
-    to_KMD.values.narrow(1, first, count).copy_(narrow.values);
-    to_KMD.scales.narrow(1, first, count).copy_(narrow.scales);
+    if (!to_RKMD.scales.defined()) return copy_values(from_RKnD, from, count, to_RKMD.values, to);
+    const auto narrow = quantized(part_of(from_RKnD, from, count));
+    part_of(to_RKMD.values, to, count).copy_(narrow.values);
+    part_of(to_RKMD.scales, to, count).copy_(narrow.scales);
 }
 
-void copy(const TokenRows& from_KnD, std::int64_t count, const TokenRows& to_KMD, std::int64_t first) {
-    copy_values(from_KnD.values, count, to_KMD.values, first);
-    if (from_KnD.scales.defined())
-        to_KMD.scales.narrow(1, first, count).copy_(from_KnD.scales.narrow(1, 0, count));
+void copy(const TokenRows& from_RKMD, TokenPlace from, std::int64_t count, const TokenRows& to_RKMD,
+          TokenPlace to) {
+    copy_values(from_RKMD.values, from, count, to_RKMD.values, to);
+    if (from_RKMD.scales.defined())
+        part_of(to_RKMD.scales, to, count).copy_(part_of(from_RKMD.scales, from, count));
 }
 
 at::Tensor widened(const TokenRows& rows, at::ScalarType dtype) {

@@ -22,7 +22,6 @@ struct TokenRows {
     at::Tensor scales;  // float32 [..., M]; undefined but for int8
 
     // The same place of both.
-    TokenRows select(std::int64_t dim, std::int64_t index) const;
     TokenRows narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const;
     void zero() const;
     std::int64_t bytes() const;
@@ -33,13 +32,21 @@ struct TokenRows {
 // Not initialized; sizes [..., M, D].
 TokenRows empty_rows(std::vector<std::int64_t> sizes, at::ScalarType stored, at::Device device);
 
-// to[h, first + i] = from[h, i] for each head h and i < count: from [K, n, D], to [K, M, D], any strides.
-void store(const at::Tensor& from_KnD, std::int64_t count, const TokenRows& to_KMD, std::int64_t first);
+// Some tokens of a row: where they begin.
+struct TokenPlace {
+    std::int64_t row = 0, first = 0;
+};
+
+// to[to.row, h, to.first + i] = from[from.row, h, from.first + i] for each head h and i < count: from
+// [R, K, n, D], to [R, K, M, D], any strides.
+void store(const at::Tensor& from_RKnD, TokenPlace from, std::int64_t count, const TokenRows& to_RKMD,
+           TokenPlace to);
+// As `store` between rows that are stored alike, bit for bit.
+void copy(const TokenRows& from_RKMD, TokenPlace from, std::int64_t count, const TokenRows& to_RKMD,
+          TokenPlace to);
 // to[r, h, places[r, i]] = from[r, h, i]: from [R, K, n, D], to [R, K, M, D], places int64 [R, n] on their
 // device. Nothing is read on the host.
 void store_at(const at::Tensor& from_RKnD, const TokenRows& to_RKMD, const at::Tensor& places);
-// The same between rows that are stored alike, bit for bit.
-void copy(const TokenRows& from_KnD, std::int64_t count, const TokenRows& to_KMD, std::int64_t first);
 // In that dtype; the rows themselves where they are stored in it.
 at::Tensor widened(const TokenRows& rows, at::ScalarType dtype);
 

@@ -1,6 +1,7 @@
 // Few queries against many keys: nothing is packed, every key and value is read once for all rows of its kv
 // head, and the work is split over keys as well (flash-decoding: Dao, Haziza, Massa, Sizov 2023,
 // "Flash-Decoding for long-context inference").
+#include <atomic>
 #include <cmath>
 
 #include "passes.h"
@@ -32,13 +33,21 @@ public:
         sums_.fit(partial_rows_ * call_.v_head_dim);
         tops_.fit(partial_rows_);
         totals_.fit(partial_rows_);
+        // Whoever ends the last part of a group joins its parts: a second meeting of the threads costs as much
+        // as a short cache's attention.
+        std::vector<std::atomic<std::int64_t>> left(groups_.size());
+        for (std::size_t group = 0; group < groups_.size(); ++group) {
+            left[group] = groups_[group].parts;
+            if (groups_[group].parts == 0) join(groups_[group]);
+        }
         run_tasks<Scratch>(
             static_cast<std::int64_t>(parts_.size()),
-            [this](std::int64_t i, Scratch& scratch) { attend(parts_[i], scratch); },
+            [&](std::int64_t i, Scratch& scratch) {
+                const Part& part = parts_[i];
+                attend(part, scratch);
+                if (left[part.group].fetch_sub(1) == 1) join(groups_[part.group]);
+            },
             static_cast<std::int64_t>(parts_.size()) / (runs_per_thread * at::get_num_threads()));
-        struct None {};
-        run_tasks<None>(static_cast<std::int64_t>(groups_.size()),
-                        [this](std::int64_t i, None&) { join(groups_[i]); });
     }
 
 private:

@@ -27,7 +27,7 @@ std::string spin_count(const TinyJob& job, const std::string& run_name, const Wo
 TEST_CASE("threads spin as runtime.spin says, unless the environment says it") {
     for (const char* ours : {"GOMP_SPINCOUNT", "SWITCHYARD_SPIN"}) ::unsetenv(ours);  // what all tests have
     const TinyJob job;
-    CHECK(spin_count(job, "default", {}) == "<1000>\n");
+    CHECK(spin_count(job, "default", {}) == "<10000>\n");
     CHECK(spin_count(job, "long", {"runtime.spin=long"}) == "<300000>\n");
     CHECK(spin_count(job, "never", {"runtime.spin=never"}) == "<0>\n");
     CHECK(spin_count(job, "own", {"runtime.spin=never"}, {{{"GOMP_SPINCOUNT", "7"}}}) == "<7>\n");

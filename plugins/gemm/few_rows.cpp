@@ -153,8 +153,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
+
+#include <switchyard/sdk/cpu/dealt_parts.h>
 
 namespace switchyard::gemm {
 namespace {
@@ -166,8 +167,8 @@ const StreamFunctions& stream_functions() {
     return chosen;
 }
 
-// Of the weight's bytes that are worth a thread.
-constexpr std::int64_t bytes_of_a_thread = 32768;
+// Of the weight's bytes that are worth a part of their own.
+constexpr std::int64_t bytes_of_a_part = 32768;
 
 }  // namespace
 
@@ -200,10 +201,9 @@ at::Tensor streamed_product(const at::Tensor& x_RI, const at::Tensor& weight_OI,
                           out,
                           weight_OI.stride(0)};
     const auto bytes = in * static_cast<std::int64_t>(x.element_size());
-    at::parallel_for(0, out, std::max<std::int64_t>(bytes_of_a_thread / bytes, 1),
-                     [&](std::int64_t first, std::int64_t last) {
-                         (wide ? functions.some_float : functions.some_bfloat16)(call, first, last);
-                     });
+    over_dealt_parts(out, bytes_of_a_part / bytes, [&](std::int64_t first, std::int64_t last) {
+        (wide ? functions.some_float : functions.some_bfloat16)(call, first, last);
+    });
     return y_RO;
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include <ATen/Parallel.h>
+#include <switchyard/sdk/cpu/dealt_parts.h>
 
 #include "digit_kernels.h"
 
@@ -62,20 +62,19 @@ const char* digit_product(const float* x, std::int64_t rows, const Panels& weigh
     }
     const auto kernel = weight.halves ? kernels->halves : kernels->bytes;
     const PanelPlaces places = weight.places();
-    at::parallel_for(
-        0, weight.panels(), weight.panels_of_a_thread(), [&](std::int64_t begin, std::int64_t end) {
-            float sum[most_digit_rows * panel_outputs];
-            for (std::int64_t panel = begin; panel < end; ++panel) {
-                float* to = y;
-                for (const SplitRows& part : together) {
-                    kernel({part.digits.get(), part.count, weight.columns, weight.group, weight.groups,
-                            part.sums.get(), part.block_scales.get(), part.x_sums.get(), places.panel(panel),
-                            places.scales_of(panel), places.offsets_of(panel), sum});
-                    store_panel(weight, panel, sum, part.count, bias, to);
-                    to += part.count * weight.out;
-                }
+    over_dealt_parts(weight.panels(), weight.panels_of_a_part(), [&](std::int64_t begin, std::int64_t end) {
+        float sum[most_digit_rows * panel_outputs];
+        for (std::int64_t panel = begin; panel < end; ++panel) {
+            float* to = y;
+            for (const SplitRows& part : together) {
+                kernel({part.digits.get(), part.count, weight.columns, weight.group, weight.groups,
+                        part.sums.get(), part.block_scales.get(), part.x_sums.get(), places.panel(panel),
+                        places.scales_of(panel), places.offsets_of(panel), sum});
+                store_panel(weight, panel, sum, part.count, bias, to);
+                to += part.count * weight.out;
             }
-        });
+        }
+    });
     return kernels->name;
 }
 

@@ -53,9 +53,9 @@ at::Tensor sums_of_weight(const at::Tensor& integers_OI, const Panels& made) {
 
 }  // namespace
 
-std::int64_t Panels::panels_of_a_thread() const {
-    constexpr std::int64_t bytes_of_a_thread = 16384;
-    return std::max<std::int64_t>(bytes_of_a_thread / std::max<std::int64_t>(panel_bytes(), 1), 1);
+std::int64_t Panels::panels_of_a_part() const {
+    constexpr std::int64_t bytes_of_a_part = 16384;
+    return std::max<std::int64_t>(bytes_of_a_part / std::max<std::int64_t>(panel_bytes(), 1), 1);
 }
 
 void store_panel(const Panels& weight, std::int64_t panel, const float* sums, std::int64_t rows,

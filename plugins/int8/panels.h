@@ -49,8 +49,8 @@ struct Panels {
 
     std::int64_t panels() const { return (out + panel_outputs - 1) / panel_outputs; }
     std::int64_t panel_bytes() const { return columns * panel_outputs / (halves ? 2 : 1); }
-    // So many that they are worth a thread: of a weight that is read for few rows.
-    std::int64_t panels_of_a_thread() const;
+    // So many that they are worth a part of their own: of a weight that is read for few rows.
+    std::int64_t panels_of_a_part() const;
     std::int64_t bytes() const;
     PanelPlaces places() const {
         return {panel(0), scales_of(0, 0), offsets_of(0, 0), panel_bytes(), groups * panel_outputs};

@@ -10,6 +10,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 
+#include <switchyard/sdk/cpu/dealt_parts.h>
 #include <switchyard/sdk/cpu/tile_product.h>
 
 #include "digit_product.h"
@@ -58,19 +59,18 @@ void streamed_product(const at::Tensor& x_RI, const Panels& weight, const float*
     const PanelPlaces places = weight.places();
     const std::int64_t rows = x_RI.size(0);
     const auto kernel = weight.halves ? row_kernels().halves : row_kernels().bytes;
-    at::parallel_for(
-        0, weight.panels(), weight.panels_of_a_thread(), [&](std::int64_t begin, std::int64_t end) {
-            float sum[most_float_rows * panel_outputs];
-            for (std::int64_t panel = begin; panel < end; ++panel) {
-                for (std::int64_t row = 0; row < rows; row += most_float_rows) {
-                    const std::int64_t together = std::min(most_float_rows, rows - row);
-                    kernel({x + row * weight.columns, together, weight.columns, weight.group, weight.groups,
-                            offset ? sums.data() + row * weight.groups : nullptr, places.panel(panel),
-                            places.scales_of(panel), places.offsets_of(panel), sum});
-                    store_panel(weight, panel, sum, together, bias, y + row * weight.out);
-                }
+    over_dealt_parts(weight.panels(), weight.panels_of_a_part(), [&](std::int64_t begin, std::int64_t end) {
+        float sum[most_float_rows * panel_outputs];
+        for (std::int64_t panel = begin; panel < end; ++panel) {
+            for (std::int64_t row = 0; row < rows; row += most_float_rows) {
+                const std::int64_t together = std::min(most_float_rows, rows - row);
+                kernel({x + row * weight.columns, together, weight.columns, weight.group, weight.groups,
+                        offset ? sums.data() + row * weight.groups : nullptr, places.panel(panel),
+                        places.scales_of(panel), places.offsets_of(panel), sum});
+                store_panel(weight, panel, sum, together, bias, y + row * weight.out);
             }
-        });
+        }
+    });
 }
 
 // The outputs of some panels, float32 [columns, outputs].

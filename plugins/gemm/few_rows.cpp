@@ -42,15 +42,16 @@ struct Load<c10::BFloat16> {
     }
 };
 
-// The rows of x as floats, in the order of such loads.
+// A row of x as floats, in the order of such loads.
 template <class Number>
 void arrange(const Number* x, std::int64_t in, float* to) {
     constexpr int vectors = Load<Number>::vectors;
     const std::int64_t step = lanes() * vectors;
     std::int64_t i = 0;
     for (; i + step <= in; i += step) {
-        for (std::int64_t j = 0; j < step; ++j)
-            to[i + j % vectors * lanes() + j / vectors] = static_cast<float>(x[i + j]);
+        V part[vectors];
+        Load<Number>::of(x + i, part);
+        for (int v = 0; v < vectors; ++v) hn::StoreU(part[v], F(), to + i + v * lanes());
     }
     for (; i < in; ++i) to[i] = static_cast<float>(x[i]);
 }

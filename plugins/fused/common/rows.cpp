@@ -14,7 +14,14 @@ RowShape row_shape(const at::Tensor& x) {
 at::Tensor dense(const at::Tensor& x) { return x.defined() ? x.contiguous() : x; }
 
 at::Tensor dense_float(const at::Tensor& parameter) {
-    return parameter.defined() ? parameter.to(at::kFloat).contiguous() : parameter;
+    if (!parameter.defined() || parameter.scalar_type() != at::kBFloat16)
+        return parameter.defined() ? parameter.to(at::kFloat).contiguous() : parameter;
+    // LibTorch's own conversion takes longer to begin than a parameter takes to convert, for each token of a
+    // text that is generated.
+    const at::Tensor from = parameter.contiguous();
+    at::Tensor made = at::empty(from.sizes(), from.options().dtype(at::kFloat));
+    std::copy_n(from.const_data_ptr<c10::BFloat16>(), from.numel(), made.mutable_data_ptr<float>());
+    return made;
 }
 
 std::vector<RowPosition> positions_of(const Dropout& dropout, const Tokens& tokens, at::IntArrayRef sizes) {

@@ -61,13 +61,15 @@ std::int64_t Panels::panels_of_a_part() const {
 void store_panel(const Panels& weight, std::int64_t panel, const float* sums, std::int64_t rows,
                  const float* bias, float* y) {
     const std::int64_t output = panel * panel_outputs, some = std::min(panel_outputs, weight.out - output);
-    float added[panel_outputs] = {};
-    if (bias != nullptr) std::copy_n(bias + output, some, added);
-    for (std::int64_t r = 0; r < rows; ++r) {
-        float all[panel_outputs];
-        for (std::int64_t o = 0; o < panel_outputs; ++o) all[o] = sums[r * panel_outputs + o] + added[o];
-        std::copy_n(all, some, y + r * weight.out + output);
-    }
+    const auto store = [&](std::int64_t outputs) {
+        for (std::int64_t r = 0; r < rows; ++r) {
+            float* const to = y + r * weight.out + output;
+            for (std::int64_t o = 0; o < outputs; ++o)
+                to[o] = sums[r * panel_outputs + o] + (bias == nullptr ? 0.0F : bias[output + o]);
+        }
+    };
+    // Of a whole panel in whole vectors.
+    some == panel_outputs ? store(panel_outputs) : store(some);
 }
 
 std::int64_t Panels::bytes() const {

@@ -33,8 +33,8 @@ public:
         sums_.fit(partial_rows_ * call_.v_head_dim);
         tops_.fit(partial_rows_);
         totals_.fit(partial_rows_);
-        // Whoever ends the last part of a group joins its parts: a second meeting of the threads costs as much
-        // as a short cache's attention.
+        // Whoever ends the last part of a group joins its parts: a second meeting of the threads costs as
+        // much as a short cache's attention.
         std::vector<std::atomic<std::int64_t>> left(groups_.size());
         for (std::size_t group = 0; group < groups_.size(); ++group) {
             left[group] = groups_[group].parts;

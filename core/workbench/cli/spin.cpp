@@ -9,8 +9,8 @@ namespace {
 constexpr const char* ours = "SWITCHYARD_SPIN";  // says that the count is not the user's, and which it is
 constexpr const char* count = "GOMP_SPINCOUNT";
 
-// libgomp's own count where nothing is said is 300,000: 3 ms on one processor, 6 on another. What one thread does
-// between two loops of all lasts some 10 to 100 us, which the brief count outlasts: to be woken takes 50.
+// libgomp's own count where nothing is said is 300,000: 3 ms on one processor, 6 on another. What one thread
+// does between two loops of all lasts 10 to 100 us, which the brief count outlasts: to be woken takes 50.
 const char* count_of(config::Spin spin) {
     switch (spin) {
         case config::Spin::never:

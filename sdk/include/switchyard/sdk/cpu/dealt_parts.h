@@ -9,11 +9,11 @@
 
 namespace switchyard {
 
-// body(first, last) for parts of 0..total, on LibTorch's threads, each part for whoever is free: large ones at
-// first, then ever smaller ones down to `least` (guided self-scheduling: Polychronopoulos and Kuck 1987, IEEE
-// Transactions on Computers C-36). A thread that begins late or is interrupted leaves more to the others, so
-// that none waits for it long at the end. Which parts there are differs from call to call: results must not
-// depend on them.
+// body(first, last) for parts of 0..total, on LibTorch's threads, each part for whoever is free: large ones
+// at first, then ever smaller ones down to `least` (guided self-scheduling: Polychronopoulos and Kuck 1987,
+// IEEE Transactions on Computers C-36). A thread that begins late or is interrupted leaves more to the
+// others, so that none waits for it long at the end. Which parts there are differs from call to call:
+// results must not depend on them.
 template <class Body>
 void over_dealt_parts(std::int64_t total, std::int64_t least, const Body& body) {
     least = std::max<std::int64_t>(least, 1);

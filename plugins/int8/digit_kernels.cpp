@@ -178,21 +178,23 @@ struct DigitHalves {
 };
 
 // Sums of a block, nine to twelve at a time, since one takes five cycles.
-template <class Values, int rows>
-SWITCHYARD_DIGITS inline void block_sums(const std::int32_t*& digits, const std::int8_t*& from,
+template <class Values, int rows, int panels>
+SWITCHYARD_DIGITS inline void block_sums(const std::int32_t*& digits, const std::int8_t* (&from)[panels],
                                          std::int64_t columns, const std::int32_t* start, __m512i order,
-                                         __m512 (&sums)[rows]) {
-    constexpr int loads = rows == 1 ? 4 / Values::quads : rows == 2 ? 2 / Values::quads : 1;
-    constexpr int parts = rows == 1 ? 4 : rows == 2 ? 2 : 1;
-    __m512i part[parts][rows][digit_count];
+                                         __m512 (&sums)[panels][rows]) {
+    constexpr int parts = rows * panels == 1 ? 4 : rows * panels == 2 ? 2 : 1;
+    constexpr int loads = parts == 1 ? 1 : parts / Values::quads;
+    __m512i part[parts][panels][rows][digit_count];
 #pragma GCC unroll 4
     for (int p = 0; p < parts; ++p)
+#pragma GCC unroll 2
+        for (int n = 0; n < panels; ++n)
 #pragma GCC unroll 4
-        for (int r = 0; r < rows; ++r)
+            for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-            for (int d = 0; d < digit_count; ++d)
-                part[p][r][d] =
-                    p == 0 ? _mm512_set1_epi32(start[r * digit_count + d]) : _mm512_setzero_si512();
+                for (int d = 0; d < digit_count; ++d)
+                    part[p][n][r][d] =
+                        p == 0 ? _mm512_set1_epi32(start[r * digit_count + d]) : _mm512_setzero_si512();
     constexpr int step = 4 * Values::quads;
     std::int64_t left = columns / step;
     while (left > 0) {
@@ -200,77 +202,101 @@ SWITCHYARD_DIGITS inline void block_sums(const std::int32_t*& digits, const std:
 #pragma GCC unroll 4
         for (int load = 0; load < loads; ++load) {
             if (load >= now) break;
-            _mm_prefetch(reinterpret_cast<const char*>(from + fetched_ahead), _MM_HINT_T0);
-            const __m512i all = _mm512_loadu_si512(from);
-            from += 64;
+            __m512i all[panels];
+#pragma GCC unroll 2
+            for (int n = 0; n < panels; ++n) {
+                _mm_prefetch(reinterpret_cast<const char*>(from[n] + fetched_ahead), _MM_HINT_T0);
+                all[n] = _mm512_loadu_si512(from[n]);
+                from[n] += 64;
+            }
 #pragma GCC unroll 2
             for (int q = 0; q < Values::quads; ++q) {
-                const __m512i weight = Values::quad(all, q, order);
                 const int p = (load * Values::quads + q) % parts;
+                __m512i weight[panels];
+#pragma GCC unroll 2
+                for (int n = 0; n < panels; ++n) weight[n] = Values::quad(all[n], q, order);
 #pragma GCC unroll 4
                 for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-                    for (int d = 0; d < digit_count; ++d)
-                        part[p][r][d] = _mm512_dpbusd_epi32(part[p][r][d], weight,
-                                                            _mm512_set1_epi32(digits[r * lane_numbers + d]));
+                    for (int d = 0; d < digit_count; ++d) {
+                        const __m512i x = _mm512_set1_epi32(digits[r * lane_numbers + d]);
+#pragma GCC unroll 2
+                        for (int n = 0; n < panels; ++n)
+                            part[p][n][r][d] = _mm512_dpbusd_epi32(part[p][n][r][d], weight[n], x);
+                    }
                 digits += rows * lane_numbers;
             }
         }
         left -= now;
     }
+    const __m512 base = _mm512_set1_ps(256.0F);
+#pragma GCC unroll 2
+    for (int n = 0; n < panels; ++n)
 #pragma GCC unroll 4
-    for (int r = 0; r < rows; ++r) {
-        __m512i one[digit_count];
+        for (int r = 0; r < rows; ++r) {
+            __m512i one[digit_count];
 #pragma GCC unroll 4
-        for (int d = 0; d < digit_count; ++d) {
-            one[d] = part[0][r][d];
+            for (int d = 0; d < digit_count; ++d) {
+                one[d] = part[0][n][r][d];
 #pragma GCC unroll 4
-            for (int p = 1; p < parts; ++p) one[d] = _mm512_add_epi32(one[d], part[p][r][d]);
+                for (int p = 1; p < parts; ++p) one[d] = _mm512_add_epi32(one[d], part[p][n][r][d]);
+            }
+            const __m512 high = _mm512_fmadd_ps(_mm512_maskz_cvtepi32_ps(all_lanes, one[2]), base,
+                                                _mm512_maskz_cvtepi32_ps(all_lanes, one[1]));
+            sums[n][r] = _mm512_fmadd_ps(high, base, _mm512_maskz_cvtepi32_ps(all_lanes, one[0]));
         }
-        const __m512 base = _mm512_set1_ps(256.0F);
-        sums[r] = _mm512_fmadd_ps(_mm512_maskz_cvtepi32_ps(all_lanes, one[2]), base,
-                                  _mm512_maskz_cvtepi32_ps(all_lanes, one[1]));
-        sums[r] = _mm512_fmadd_ps(sums[r], base, _mm512_maskz_cvtepi32_ps(all_lanes, one[0]));
-    }
 }
 
-template <class Values, int rows>
+template <class Values, int rows, int panels>
 SWITCHYARD_DIGITS void panel_rows(const DigitCall& call) {
     const __m512i order = Values::order();
-    __m512 total[rows];
-    for (auto& one : total) one = _mm512_setzero_ps();
+    __m512 total[panels][rows];
+    const std::int8_t* from[panels];
+    for (int n = 0; n < panels; ++n) {
+        for (auto& one : total[n]) one = _mm512_setzero_ps();
+        from[n] = call.panel + n * call.bytes_between;
+    }
     const std::int32_t* digits = call.digits;
     const std::int32_t* start = call.sums;
-    const std::int8_t* from = call.panel;
     const float* block_scales = call.block_scales;
     for (std::int64_t g = 0; g < call.groups; ++g) {
-        const __m512 scale = _mm512_loadu_ps(call.scales + g * panel_width);
+        const std::int64_t factors = g * panel_width;
         const std::int64_t last = std::min((g + 1) * call.group, call.columns);
         for (std::int64_t k = g * call.group; k < last; k += digit_block) {
-            __m512 sums[rows];
-            block_sums<Values, rows>(digits, from, std::min(digit_block, last - k), start, order, sums);
+            __m512 sums[panels][rows];
+            block_sums<Values, rows, panels>(digits, from, std::min(digit_block, last - k), start, order,
+                                             sums);
+#pragma GCC unroll 2
+            for (int n = 0; n < panels; ++n) {
+                const __m512 scale = _mm512_loadu_ps(call.scales + n * call.factors_between + factors);
 #pragma GCC unroll 4
-            for (int r = 0; r < rows; ++r)
-                total[r] =
-                    _mm512_fmadd_ps(_mm512_mul_ps(sums[r], scale), _mm512_set1_ps(block_scales[r]), total[r]);
+                for (int r = 0; r < rows; ++r)
+                    total[n][r] = _mm512_fmadd_ps(_mm512_mul_ps(sums[n][r], scale),
+                                                  _mm512_set1_ps(block_scales[r]), total[n][r]);
+            }
             start += rows * digit_count;
             block_scales += rows;
         }
         if (call.offsets == nullptr) continue;
-        const __m512 offset = _mm512_loadu_ps(call.offsets + g * panel_width);
+#pragma GCC unroll 2
+        for (int n = 0; n < panels; ++n) {
+            const __m512 offset = _mm512_loadu_ps(call.offsets + n * call.factors_between + factors);
 #pragma GCC unroll 4
-        for (int r = 0; r < rows; ++r)
-            total[r] = _mm512_fnmadd_ps(offset, _mm512_set1_ps(call.x_sums[g * rows + r]), total[r]);
+            for (int r = 0; r < rows; ++r)
+                total[n][r] =
+                    _mm512_fnmadd_ps(offset, _mm512_set1_ps(call.x_sums[g * rows + r]), total[n][r]);
+        }
     }
-#pragma GCC unroll 4
-    for (int r = 0; r < rows; ++r) _mm512_storeu_ps(call.y + r * panel_width, total[r]);
+    for (int n = 0; n < panels; ++n)
+        for (int r = 0; r < rows; ++r) _mm512_storeu_ps(call.y + (n * rows + r) * panel_width, total[n][r]);
 }
 
 template <class Values>
 void digit_panel(const DigitCall& call) {
+    if (call.bytes_between != 0) return panel_rows<Values, 1, 2>(call);
     using Kernel = void (*)(const DigitCall&);
-    constexpr Kernel by_rows[most_digit_rows] = {panel_rows<Values, 1>, panel_rows<Values, 2>,
-                                                 panel_rows<Values, 3>, panel_rows<Values, 4>};
+    constexpr Kernel by_rows[most_digit_rows] = {panel_rows<Values, 1, 1>, panel_rows<Values, 2, 1>,
+                                                 panel_rows<Values, 3, 1>, panel_rows<Values, 4, 1>};
     by_rows[call.rows - 1](call);
 }
 

@@ -32,10 +32,11 @@ struct RowSplit {
     float* x_sums;
 };
 
-// Some rows times a panel (panels.h, weight_panels), of either kind.
+// Some rows times a panel (panels.h, weight_panels), of either kind; one row times two of them, for memory is
+// read faster from two places at once.
 struct DigitCall {
-    const std::int32_t*
-        digits;  // [columns / 4][rows][4]: of four columns the bytes of a digit; a fourth of no meaning
+    // [columns / 4][rows][4]: of four columns the bytes of each digit, and four that mean nothing
+    const std::int32_t* digits;
     std::int64_t rows, columns;
     std::int64_t group, groups;
     // Of each block of each group, in their order:
@@ -45,7 +46,9 @@ struct DigitCall {
     const std::int8_t* panel;
     const float* scales;   // [groups, 16]
     const float* offsets;  // [groups, 16] or nullptr
-    float* y;              // [rows, 16]
+    float* y;              // [rows, 16]; of two panels [2, 16]
+    // Of two panels: how far behind the first one's bytes, scales and offsets the second one's are. 0: one.
+    std::int64_t bytes_between = 0, factors_between = 0;
 };
 
 struct DigitKernels {

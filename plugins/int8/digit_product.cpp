@@ -62,14 +62,24 @@ const char* digit_product(const float* x, std::int64_t rows, const Panels& weigh
     }
     const auto kernel = weight.halves ? kernels->halves : kernels->bytes;
     const PanelPlaces places = weight.places();
+    // Of a panel, and of another so many behind it.
+    const auto multiply = [&](const SplitRows& part, std::int64_t panel, std::int64_t between, float* sum) {
+        kernel({part.digits.get(), part.count, weight.columns, weight.group, weight.groups, part.sums.get(),
+                part.block_scales.get(), part.x_sums.get(), places.panel(panel), places.scales_of(panel),
+                places.offsets_of(panel), sum, between * places.bytes, between * places.factors});
+    };
     over_dealt_parts(weight.panels(), weight.panels_of_a_part(), [&](std::int64_t begin, std::int64_t end) {
         float sum[most_digit_rows * panel_outputs];
-        for (std::int64_t panel = begin; panel < end; ++panel) {
+        const std::int64_t half = rows == 1 ? (end - begin) / 2 : 0;
+        for (std::int64_t panel = begin; panel < begin + half; ++panel) {
+            multiply(together.front(), panel, half, sum);
+            store_panel(weight, panel, sum, 1, bias, y);
+            store_panel(weight, panel + half, sum + panel_outputs, 1, bias, y);
+        }
+        for (std::int64_t panel = begin + 2 * half; panel < end; ++panel) {
             float* to = y;
             for (const SplitRows& part : together) {
-                kernel({part.digits.get(), part.count, weight.columns, weight.group, weight.groups,
-                        part.sums.get(), part.block_scales.get(), part.x_sums.get(), places.panel(panel),
-                        places.scales_of(panel), places.offsets_of(panel), sum});
+                multiply(part, panel, 0, sum);
                 store_panel(weight, panel, sum, part.count, bias, to);
                 to += part.count * weight.out;
             }

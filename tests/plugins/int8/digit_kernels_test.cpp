@@ -218,3 +218,36 @@ TEST_CASE("products of digits with a panel are those of the numbers, within floa
         }
     }
 }
+
+TEST_CASE("two panels at once are each what they are alone, to the bit") {
+    const auto* const kernels = int8::digit_kernels();
+    if (kernels == nullptr) return;
+    for (const bool halves : {false, true}) {
+        for (const std::int64_t columns : {8, 24, 64, 136, 1096}) {
+            for (const bool offsets : {false, true}) {
+                INFO(columns << " columns" << (halves ? ", halves" : ", bytes")
+                             << (offsets ? ", offsets" : ""));
+                const auto p = digit_problem(halves, 1, columns, std::min<std::int64_t>(columns, 48));
+                auto other = p;
+                for (auto& value : other.weight) value = halves ? -1 - value : -value % 128;
+                for (auto& scale : other.scales) scale *= 1.5F;
+                auto panels = panel_of(p);
+                const auto second = panel_of(other);
+                const auto bytes = static_cast<std::int64_t>(panels.size());
+                panels.insert(panels.end(), second.begin(), second.end());
+                const auto both = [](std::vector<float> first, const std::vector<float>& then) {
+                    first.insert(first.end(), then.begin(), then.end());
+                    return first;
+                };
+                const auto scales = both(p.scales, other.scales), shifts = both(p.offsets, other.offsets);
+                const auto x = split_problem(p, *kernels);
+                std::vector<float> y(2 * panel_width, -1.0F);
+                const auto kernel = halves ? kernels->halves : kernels->bytes;
+                kernel({x.digits.data(), 1, columns, p.group, p.groups, x.sums.data(), x.block_scales.data(),
+                        x.x_sums.data(), panels.data(), scales.data(), offsets ? shifts.data() : nullptr,
+                        y.data(), bytes, p.groups * panel_width});
+                CHECK(y == both(product_of(p, *kernels, offsets), product_of(other, *kernels, offsets)));
+            }
+        }
+    }
+}

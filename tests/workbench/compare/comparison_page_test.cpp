@@ -152,6 +152,23 @@ TEST_CASE("arms stand by their speed, the base among them, and losses by their d
     CHECK_THAT(html, contains("attention=torch: from 0 to 0; slowest: from 0.250 to 0.250"));
 }
 
+TEST_CASE("arms that trained other samples are named, and their losses are not taken from the base's") {
+    auto made = comparison();
+    made.arms.push_back(arm("ranks=2", 160));
+    made.pairs.push_back(pair(2, 1.9, SpeedVerdict::faster));
+    for (auto& loss : made.arms[2].losses) loss += 0.25;
+    CHECK_THAT(page_of(made), contains("ranks=2: from 0.250 to 0.250"));
+    CHECK_THAT(page_of(made), !contains("other samples"));
+    made.arms[2].spec.own_batches = true;
+    const auto html = page_of(made);
+    CHECK_THAT(html, !contains("ranks=2: from 0.250 to 0.250"));
+    CHECK_THAT(html, contains("attention=torch: from 0 to 0"));
+    CHECK_THAT(html, contains("The losses of the timed steps. Steps of other samples than the base&#39;s: "
+                              "ranks=2."));
+    CHECK_THAT(html, contains("every arm trained on the same batches, but those of other samples a step than "
+                              "the base&#39;s (ranks=2), in an order drawn anew."));
+}
+
 TEST_CASE("up to eight arms have colors of their own") {
     auto made = comparison();
     for (const std::string name : {"3", "4", "5", "6", "7", "8"}) {

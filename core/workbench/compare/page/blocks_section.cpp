@@ -14,6 +14,7 @@ using report::Curve;
 using report::escape;
 using report::LinePlot;
 using report::Points;
+using report::shortened;
 
 std::string blocks_section(const Comparison& comparison) {
     LinePlot plot{"Time of every block",
@@ -46,6 +47,8 @@ std::string blocks_section(const Comparison& comparison) {
     std::string caption = comparison.operation == Operation::step
                               ? "In each block every arm trained on the same batches"
                               : "In each block every arm passed over the same samples";
+    if (const auto own = of_own_batches(comparison); comparison.operation == Operation::step && !own.empty())
+        caption += ", but those of other samples a step than the base's (" + shortened(own, 200) + ")";
     caption += ", in an order drawn anew.";
     if (comparison.rounds > 1)
         caption += " Every arm was started anew " + std::to_string(comparison.rounds - 1) +

@@ -107,19 +107,23 @@ std::string loss_section(const Comparison& comparison) {
         const auto add = [&](std::vector<Curve>& curves, const Points& points) {
             if (points.size() > 1) curves.push_back(curve_of(comparison, arm, points));
         };
-        if (arm != base) add(apart, differences(result.losses, comparison.arms[base].losses));
+        if (arm != base && !result.spec.own_batches)
+            add(apart, differences(result.losses, comparison.arms[base].losses));
         add(timed, over_steps(result.losses));
         if (!result.seed_losses.empty()) add(seeds, over_steps(result.seed_losses.front()));
     }
     const bool smooth = report::smoothing_reach(over_steps(comparison.arms[base].losses).size()) > 0;
     const std::string means = smooth ? " Each point is a mean over neighbouring steps." : "";
+    const auto own = of_own_batches(comparison);
+    const auto others =
+        own.empty() ? "" : " Steps of other samples than the base's: " + shortened(own, 200) + ".";
     return section(
         "Loss",
         loss_figure("Above 0 an arm has the higher loss: the timed run from equal weights, the same batches "
                     "in the same order." +
                         means,
                     apart, "loss less that of " + shortened(base_of(comparison), 60)) +
-            loss_figure("The losses of the same steps." + means, timed) +
+            loss_figure("The losses of the timed steps." + others + means, timed) +
             loss_figure("Trained to the end, the first seed.", seeds) + final_losses(comparison));
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/kernel/base/joined.h"
+
 namespace switchyard::compare {
 
 std::string base_of(const Comparison& comparison) {
@@ -35,6 +37,15 @@ std::vector<std::size_t> plotted(const Comparison& comparison) {
     if (base - order.begin() >= static_cast<std::ptrdiff_t>(shown_arms)) order[shown_arms - 1] = *base;
     order.resize(shown_arms);
     return order;
+}
+
+std::string of_own_batches(const Comparison& comparison) {
+    std::string names;
+    for (const auto arm : plotted(comparison)) {
+        const auto& spec = comparison.arms[arm].spec;
+        if (spec.own_batches) base::add_item(names, spec.name, ", ");
+    }
+    return names;
 }
 
 std::vector<std::string> differing_keys(const Comparison& comparison) {

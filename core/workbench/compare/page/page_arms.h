@@ -23,6 +23,10 @@ std::vector<std::size_t> by_speed(const Comparison& comparison);
 // Of these as many as plots show, the base always.
 std::vector<std::size_t> plotted(const Comparison& comparison);
 
+// Of these the names of those that trained other samples than the base in a step (ArmSpec::own_batches):
+// "ranks=2, large"; "" where all trained the same.
+std::string of_own_batches(const Comparison& comparison);
+
 // Keys that are not set alike in all arms, in the order in which they come.
 std::vector<std::string> differing_keys(const Comparison& comparison);
 

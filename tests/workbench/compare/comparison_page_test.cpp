@@ -76,6 +76,9 @@ TEST_CASE("a comparison's page has the ratio, the losses, memory, blocks, drift,
           "A processor", "switchyard compare a.toml"}) {
         CHECK_THAT(html, contains(part));
     }
+    auto fewer = comparison();
+    fewer.arms[1].blocks[3]->sample.outlier = false;
+    CHECK_THAT(page_of(fewer), contains("Left out: 1 sample that was an outlier."));
     CHECK(switchyard::test::unbalanced(html) == "");
     CHECK(html.size() < 150'000);
     CHECK(html.find("http") == std::string::npos);

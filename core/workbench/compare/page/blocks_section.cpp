@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/kernel/base/number_text.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/page/page_arms.h"
 #include "core/workbench/compare/page/page_parts.h"
@@ -23,7 +24,7 @@ std::string blocks_section(const Comparison& comparison) {
                   {},
                   true,
                   "block"};
-    int outliers = 0;
+    std::size_t outliers = 0;
     for (const auto arm : plotted(comparison)) {
         const auto& result = comparison.arms[arm];
         Points points;
@@ -56,7 +57,9 @@ std::string blocks_section(const Comparison& comparison) {
     if (const auto disturbed = disturbed_text(comparison.repeated_blocks, comparison.most_of_others());
         !disturbed.empty())
         caption += " Disturbed by others: " + disturbed + ".";
-    if (outliers > 0) caption += " Left out: " + std::to_string(outliers) + " samples that were outliers.";
+    if (outliers > 0)
+        caption += " Left out: " + base::counted(outliers, "sample") +
+                   (outliers == 1 ? " that was an outlier." : " that were outliers.");
     return section("Blocks", "<figure>\n" + report::legend(plot.curves) + report::line_plot_for_all(plot) +
                                  "<figcaption>" + escape(caption) + "</figcaption>\n</figure>\n");
 }

@@ -98,7 +98,7 @@ bool find_fixed_point(std::uint32_t largest, FixedPoint& found) {
     return true;
 }
 
-// Some columns of a row, at `to`; the sums of each digit.
+// The digits of some columns of a row, put where they belong, and the sums of each digit.
 SWITCHYARD_DIGITS inline __m128i split_block(const RowSplit& row, std::int64_t first, std::int64_t columns,
                                              float factor, __m512i order) {
     const __m512i ones = _mm512_set1_epi8(1);

@@ -14,8 +14,8 @@ RowShape row_shape(const at::Tensor& x) {
 at::Tensor dense(const at::Tensor& x) { return x.defined() ? x.contiguous() : x; }
 
 at::Tensor dense_float(const at::Tensor& parameter) {
-    if (!parameter.defined() || parameter.scalar_type() != at::kBFloat16)
-        return parameter.defined() ? parameter.to(at::kFloat).contiguous() : parameter;
+    if (!parameter.defined()) return parameter;
+    if (parameter.scalar_type() != at::kBFloat16) return parameter.to(at::kFloat).contiguous();
     // LibTorch's own conversion takes longer to begin than a parameter takes to convert, for each token of a
     // text that is generated.
     const at::Tensor from = parameter.contiguous();

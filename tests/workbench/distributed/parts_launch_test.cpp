@@ -1,6 +1,9 @@
 // Checkpoints that ranks write together: each its part, read as one by whatever reads checkpoints.
 #include <fstream>
 #include <string>
+#include <vector>
+
+#include <sys/resource.h>
 
 #include "launched_ranks.h"
 
@@ -75,4 +78,30 @@ TEST_CASE("what reads a checkpoint reads one in parts, and names the part that i
     fs::remove(part);
     check_refused(run({"predict", run_folder + "@last", "a dull plot"}),
                   {"model-00002-of-00002.safetensors: cannot be read"});
+}
+
+TEST_CASE("where a rank cannot write its part there is no checkpoint of it, and the rank is named") {
+    const TinyJob job;
+    const fs::path folder = job.run_folder("run");
+    const auto sets = with(parted, {endless, "train.checkpoint_every=1", "train.keep_last=2"});
+    Started launcher(launched(job.train("run", sets), 2));
+    std::vector<pid_t> ranks;
+    REQUIRE(wait_until([&] {
+        ranks = ranks_of(launcher.process());
+        return (ranks.size() == 2 && has_checkpoint(folder)) || launcher.ended();
+    }));
+    REQUIRE(ranks.size() == 2);
+    // What lets a write fail like one on a full disk.
+    const struct rlimit limit { 10'000, RLIM_INFINITY };
+    REQUIRE(prlimit(ranks[1], RLIMIT_FSIZE, &limit, nullptr) == 0);
+    const auto outcome = launcher.wait();
+    INFO(outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.err,
+               contains("rank 1: cannot write ") && contains("-00002-of-00002.safetensors: File too large"));
+    CHECK(leftovers(folder).empty());
+    for (const auto& name : checkpoints(folder)) saved_tensors(folder / "checkpoints" / name);
+    const auto last = checkpoints(folder).back();
+    train_on(2, job, "run", with(parted, {"train.steps=" + std::to_string(std::stol(last.substr(5)) + 1)}),
+             {"--resume"});
 }

@@ -48,11 +48,11 @@ std::vector<Part> two_parts() {
         part->state.optimizer.algorithm = "adamw";
         part->state.averaged = true;
         const auto& [name, value] = part->weights.front();
-        part->state.masters[name] = value + 0.5;
-        part->state.average[name] = value * 2;
+        part->state.masters[name] = value.add(0.5);
+        part->state.average[name] = value.mul(2);
     }
-    one.state.optimizer.entries = {{"second", "m", second + 1}, {"second", "v", second + 2}};
-    other.state.optimizer.entries = {{"first", "m", first + 1}};
+    one.state.optimizer.entries = {{"second", "m", second.add(1)}, {"second", "v", second.add(2)}};
+    other.state.optimizer.entries = {{"first", "m", first.add(1)}};
     one.state.precision.entries = {{"loss_scale", at::full({}, 4.0F)}};
     one.state.progression.generator = at::arange(3, at::kByte);
     return {one, other};
@@ -107,13 +107,13 @@ TEST_CASE("a checkpoint in parts is read as one") {
         CHECK(state.optimizer.entries[i].key == key);
         CHECK(state.optimizer.entries[i].value.equal(value));
     };
-    entry(0, "second", "m", second + 1);
-    entry(1, "second", "v", second + 2);
-    entry(2, "first", "m", first + 1);
-    CHECK(state.masters.at("first").equal(first + 0.5));
-    CHECK(state.masters.at("second").equal(second + 0.5));
-    CHECK(state.average.at("first").equal(first * 2));
-    CHECK(state.average.at("second").equal(second * 2));
+    entry(0, "second", "m", second.add(1));
+    entry(1, "second", "v", second.add(2));
+    entry(2, "first", "m", first.add(1));
+    CHECK(state.masters.at("first").equal(first.add(0.5)));
+    CHECK(state.masters.at("second").equal(second.add(0.5)));
+    CHECK(state.average.at("first").equal(first.mul(2)));
+    CHECK(state.average.at("second").equal(second.mul(2)));
     REQUIRE(state.precision.entries.size() == 1);
     CHECK(state.progression.generator.equal(at::arange(3, at::kByte)));
     const auto weights = train::weights_of(checkpoint);

@@ -1,3 +1,4 @@
+// How a checkpoint is read.
 #include "core/workbench/train/checkpoint.h"
 
 #include <algorithm>
@@ -18,87 +19,15 @@
 #include "core/kernel/base/read_text.h"
 #include "core/kernel/resolver/plan.h"
 #include "core/workbench/model/weights/tensors.h"
+#include "core/workbench/train/checkpoint_files.h"
 #include "core/workbench/train/checkpoint_folder.h"
+#include "core/workbench/train/checkpoint_format.h"
 #include "core/workbench/train/checksums.h"
 
 namespace switchyard::train {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
-
-constexpr int format_version = 2;
-constexpr const char* generator_name = "random.generator";
-constexpr const char* precision_prefix = "precision.";
-constexpr const char* master_prefix = "master.";
-
-std::vector<std::string> files_of(bool averaged) {
-    std::vector<std::string> files{weights_file, "optimizer.safetensors", "state.json"};
-    if (averaged) files.emplace_back(average_file);
-    return files;
-}
-
-json to_json(const TrainingState& state) {
-    const auto& p = state.progression;
-    json object{{"version", format_version},
-                {"step", p.step},
-                {"samples", p.samples},
-                {"tokens", p.tokens},
-                {"skipped_steps", p.skipped_steps},
-                {"nonfinite_steps", p.nonfinite_steps},
-                {"rewinds", p.rewinds},
-                {"loader", {{"epoch", p.loader.epoch}, {"batch", p.loader.batch}}},
-                {"optimizer", {{"algorithm", state.optimizer.algorithm}, {"step", state.optimizer.step}}},
-                {"plan", state.plan}};
-    // Tensor names are "0", "1", ... : a parameter's name and a state's key could not be told apart in one
-    // string.
-    auto& entries = object["optimizer"]["entries"] = json::array();
-    for (const auto& entry : state.optimizer.entries) entries.push_back({entry.parameter, entry.key});
-    if (!state.facts.empty()) object["facts"] = json(base::parse_json(state.facts).value);
-    return object;
-}
-
-base::FileError write_files(const std::string& aside, const TrainingState& state,
-                            const model::Parameters& parameters) {
-    std::vector<model::NamedTensor> weights;
-    for (const auto& parameter : parameters.all()) weights.push_back({parameter.name, parameter.value});
-    if (auto error = model::write_safetensors(aside + "/" + weights_file, weights, {})) return error;
-    if (!state.average.empty()) {
-        for (auto& [name, value] : weights)
-            if (const auto found = state.average.find(name); found != state.average.end())
-                value = found->second;
-        if (auto error = model::write_safetensors(aside + "/" + average_file, weights, {})) return error;
-    }
-
-    std::vector<model::NamedTensor> tensors;
-    for (std::size_t i = 0; i < state.optimizer.entries.size(); ++i)
-        tensors.push_back({std::to_string(i), state.optimizer.entries[i].value});
-    for (const auto& entry : state.precision.entries)
-        tensors.push_back({precision_prefix + entry.key, entry.value});
-    for (const auto& [name, value] : state.masters) tensors.push_back({master_prefix + name, value});
-    if (state.progression.generator.defined())
-        tensors.push_back({generator_name, state.progression.generator});
-    if (auto error = model::write_safetensors(aside + "/optimizer.safetensors", tensors, {})) return error;
-    if (auto error = base::write_file_atomically(aside + "/state.json", to_json(state).dump(1) + "\n"))
-        return error;
-    return write_checksums(aside, files_of(!state.average.empty()));
-}
-
-// Whether it is the checkpoint of that state, which is of the same step: only a run that has gone back to it
-// has its data go on elsewhere.
-bool is_of(const std::string& checkpoint, const Progression& now) {
-    try {
-        const auto text = base::read_text(checkpoint + "/state.json");
-        if (!text) return false;
-        const auto state = base::parse_object(*text, checkpoint + "/state.json");
-        const auto& loader = base::needed(state, "loader");
-        return base::needed_integer(loader, "epoch") == now.loader.epoch &&
-               base::needed_integer(loader, "batch") == now.loader.batch &&
-               base::integer_of(base::member(state, "rewinds")).value_or(0) == now.rewinds;
-    } catch (const base::InputError&) {
-        return false;
-    }
-}
 
 // What to do about a damaged checkpoint.
 std::string way_on(const fs::path& checkpoint) {
@@ -171,17 +100,15 @@ bool is_low(const at::Tensor& tensor) { return tensor.element_size() < 4; }
 class Reader {
 public:
     Reader(std::string path, const std::string& plan, model::Parameters& parameters)
-        : path_(std::move(path)), plan_(plan), parameters_(parameters) {}
+        : path_(std::move(path)), plan_(plan), parameters_(parameters), files_(files_of(path_)) {}
 
     LoadedCheckpoint read() {
         TrainingState state;
-        std::error_code ignored;
-        const bool averaged = fs::exists(path_ + "/" + average_file, ignored);
-        if (const auto damage = checksum_fault(path_, files_of(averaged)); !damage.empty())
+        if (const auto damage = checksum_fault(path_, files_.all()); !damage.empty())
             return {std::nullopt, path_ + ": " + damage + way_on(path_)};
         std::string error = read_state(state);
         if (error.empty()) error = read_optimizer(state);
-        if (error.empty() && averaged) error = read_average(state);
+        if (error.empty() && files_.averaged) error = read_average(state);
         if (error.empty()) error = read_parameters(state);
         if (!error.empty()) return {std::nullopt, path_ + ": " + error};
         return {std::move(state), ""};
@@ -221,18 +148,36 @@ private:
         }
     }
 
+    // How many entries each part has: all of them, of one.
+    void read_parts(const base::Json& object, const TrainingState& state) {
+        const auto all = state.optimizer.entries.size();
+        entries_of_parts_ = {all};
+        if (files_.parts == 1) return;
+        entries_of_parts_.clear();
+        std::size_t sum = 0;
+        for (const auto& part : base::needed_list(object, "parts")) {
+            const auto count = base::integer_of(part).value_or(-1);
+            if (count < 0 || static_cast<std::size_t>(count) > all - sum)
+                throw base::InputError("\"parts\" has numbers of entries that are not there");
+            entries_of_parts_.push_back(static_cast<std::size_t>(count));
+            sum += entries_of_parts_.back();
+        }
+        if (sum != all) throw base::InputError("\"parts\" has fewer entries than \"entries\"");
+    }
+
     std::string read_state(TrainingState& state) {
         try {
             const auto text = base::read_text(path_ + "/state.json");
             if (!text) return "has no state.json";
             const auto parsed = base::parse_json(*text);
             if (!parsed.fault.empty()) throw base::InputError(parsed.fault);
-            if (const auto version = base::needed_integer(parsed.value, "version");
-                version != format_version) {
+            const auto version = base::needed_integer(parsed.value, "version");
+            if (version != (files_.parts > 1 ? format_of_parts : format_of_one))
                 return "state.json has version " + std::to_string(version) + ", this program reads " +
-                       std::to_string(format_version);
-            }
+                       std::to_string(format_of_one) + ", and " + std::to_string(format_of_parts) +
+                       " of what several ranks wrote";
             read_counts(parsed.value, state);
+            read_parts(parsed.value, state);
             if (const auto named = checkpoint_step(path_); named && *named != state.progression.step) {
                 return "holds step " + std::to_string(state.progression.step) + ", but its name says step " +
                        std::to_string(*named) + ": call it " + checkpoint_name(state.progression.step) +
@@ -254,23 +199,32 @@ private:
     }
 
     std::string read_optimizer(TrainingState& state) const {
-        const auto opened = model::SafetensorsFile::open(path_ + "/optimizer.safetensors");
-        if (!opened.file) return opened.error;
-        for (std::size_t i = 0; i < state.optimizer.entries.size(); ++i) {
-            const auto* stored = opened.file->find(std::to_string(i));
-            if (stored == nullptr) return "optimizer.safetensors has no tensor " + std::to_string(i);
-            state.optimizer.entries[i].value = model::view_stored(opened.file, *stored).clone();
-        }
-        for (const auto& stored : opened.file->tensors()) {
-            const auto value = model::view_stored(opened.file, stored).clone();
-            if (stored.name == generator_name) state.progression.generator = value;
-            if (stored.name.starts_with(precision_prefix) && state.other_policy.empty()) {
-                state.precision.entries.push_back({stored.name.substr(std::strlen(precision_prefix)), value});
+        std::size_t done = 0;
+        for (std::int64_t part = 0; part < files_.parts; ++part) {
+            const auto name = part_file(optimizer_stem, part, files_.parts);
+            const auto opened = model::SafetensorsFile::open(path_ + "/" + name);
+            if (!opened.file) return opened.error;
+            const auto count = entries_of_parts_[static_cast<std::size_t>(part)];
+            for (std::size_t i = 0; i < count; ++i) {
+                const auto* stored = opened.file->find(std::to_string(i));
+                if (stored == nullptr) return name + " has no tensor " + std::to_string(i);
+                state.optimizer.entries[done++].value = model::view_stored(opened.file, *stored).clone();
             }
-            if (stored.name.starts_with(master_prefix))
-                state.masters[stored.name.substr(std::strlen(master_prefix))] = value;
+            read_others(opened.file, state);
         }
         return "";
+    }
+
+    static void read_others(const std::shared_ptr<const model::SafetensorsFile>& file, TrainingState& state) {
+        for (const auto& stored : file->tensors()) {
+            const auto is = [&](const char* prefix) { return stored.name.starts_with(prefix); };
+            const auto value = [&] { return model::view_stored(file, stored).clone(); };
+            if (stored.name == generator_name) state.progression.generator = value();
+            if (is(precision_prefix) && state.other_policy.empty())
+                state.precision.entries.push_back(
+                    {stored.name.substr(std::strlen(precision_prefix)), value()});
+            if (is(master_prefix)) state.masters[stored.name.substr(std::strlen(master_prefix))] = value();
+        }
     }
 
     // From float32 to the dtype in which the model stores now, with masters where that is a lower one.
@@ -286,71 +240,67 @@ private:
             state.masters.erase(parameter.name);
     }
 
-    // Whether each parameter is in the file, in its shape.
-    std::string check_weights(const model::SafetensorsFile& in, const std::string& name) const {
+    // read(parameter, view of what is stored for it), of each, where all are there in their shapes; else what
+    // is not.
+    template <class Read>
+    std::string read_weights(const char* stem, const Read& read) const {
+        std::vector<std::shared_ptr<const model::SafetensorsFile>> files;
+        for (std::int64_t part = 0; part < files_.parts; ++part) {
+            const auto opened =
+                model::SafetensorsFile::open(path_ + "/" + part_file(stem, part, files_.parts));
+            if (!opened.file) return opened.error;
+            files.push_back(opened.file);
+        }
+        const auto name = files_.parts > 1 ? index_file(stem) : part_file(stem, 0, 1);
+        std::vector<at::Tensor> values;
         for (const auto& parameter : parameters_.all()) {
-            const auto* stored = in.find(parameter.name);
+            const model::StoredTensor* stored = nullptr;
+            for (std::size_t i = 0; i < files.size() && stored == nullptr; ++i) {
+                stored = files[i]->find(parameter.name);
+                if (stored != nullptr) values.push_back(model::view_stored(files[i], *stored));
+            }
             if (stored == nullptr) return name + " has no tensor '" + parameter.name + "'";
             if (at::IntArrayRef(stored->shape) != parameter.value.sizes())
                 return name + ": tensor '" + parameter.name + "' has shape " +
                        model::shape_text(stored->shape) + ", the model's has " +
                        model::shape_text(parameter.value.sizes());
         }
+        for (std::size_t i = 0; i < values.size(); ++i) read(parameters_.all()[i], values[i]);
         return "";
     }
 
     std::string read_average(TrainingState& state) const {
-        const auto opened = model::SafetensorsFile::open(path_ + "/" + average_file);
-        if (!opened.file) return opened.error;
-        if (auto fault = check_weights(*opened.file, average_file); !fault.empty()) return fault;
-        for (const auto& parameter : parameters_.all())
-            state.average[parameter.name] =
-                model::view_stored(opened.file, *opened.file->find(parameter.name)).clone();
-        return "";
+        return read_weights(average_stem,
+                            [&](const model::ModelParameter& parameter, const at::Tensor& stored) {
+                                state.average[parameter.name] = stored.clone();
+                            });
     }
 
     std::string read_parameters(TrainingState& state) {
-        const auto opened = model::SafetensorsFile::open(path_ + "/" + weights_file);
-        if (!opened.file) return opened.error;
-        if (auto fault = check_weights(*opened.file, weights_file); !fault.empty()) return fault;
         const at::NoGradGuard no_grad;
-        for (const auto& parameter : parameters_.all()) {
-            const auto stored = model::view_stored(opened.file, *opened.file->find(parameter.name));
-            if (state.other_policy.empty())
-                parameter.value.copy_(stored);
-            else
-                convert(parameter, stored, state);
-        }
-        return "";
+        return read_weights(weights_stem,
+                            [&](const model::ModelParameter& parameter, const at::Tensor& stored) {
+                                if (state.other_policy.empty())
+                                    parameter.value.copy_(stored);
+                                else
+                                    convert(parameter, stored, state);
+                            });
     }
 
     std::string path_;
     const std::string& plan_;
     model::Parameters& parameters_;
+    CheckpointFiles files_;
+    std::vector<std::size_t> entries_of_parts_;
 };
 
 }  // namespace
 
-base::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
-                                const model::Parameters& parameters, std::int64_t keep) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) return "cannot create the folder " + folder + ": " + error.message();
-    remove_leftovers(folder);
-    const auto name = checkpoint_name(state.progression.step);
-    if (is_of(folder + "/" + name, state.progression)) return std::nullopt;
-    const auto aside = folder + "/" + checkpoint_aside_prefix + name;
-    fs::create_directory(aside, error);
-    if (error) return "cannot create the folder " + aside + ": " + error.message();
-    auto failed = write_files(aside, state, parameters);
-    if (!failed) failed = base::sync_folder(aside);
-    if (!failed) failed = place_checkpoint(folder, aside, state.progression.step);
-    if (failed) {
-        fs::remove_all(aside, error);
-        return failed;
-    }
-    remove_old_checkpoints(folder, keep);
-    return std::nullopt;
+CheckpointWeights weights_of(const std::string& checkpoint) {
+    const auto files = files_of(checkpoint);
+    const auto* const stem = files.averaged ? average_stem : weights_stem;
+    const auto names = files.of(stem);
+    return {checkpoint + "/" + names.back(), checksum_fault(checkpoint, names)};
 }
 
 LoadedCheckpoint load_checkpoint(const std::string& path, const std::string& plan,

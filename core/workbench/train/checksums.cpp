@@ -16,15 +16,25 @@ constexpr const char* checksums_name = "checksums.xxh128";
 
 }  // namespace
 
-base::FileError write_checksums(const std::string& folder, const std::vector<std::string>& files) {
-    std::string text;
+base::FileError add_checksums(const std::string& folder, const std::vector<std::string>& files,
+                              std::string& lines) {
     for (const auto& file : files) {
         const auto path = folder + "/" + file;
         const auto hash = loader::content_hash(path);
         if (hash.empty()) return "cannot read " + path + ": " + std::strerror(errno);
-        text += hash + "  " + file + "\n";
+        lines += hash + "  " + file + "\n";
     }
-    return base::write_file_atomically(folder + "/" + checksums_name, text);
+    return std::nullopt;
+}
+
+base::FileError write_checksum_lines(const std::string& folder, const std::string& lines) {
+    return base::write_file_atomically(folder + "/" + checksums_name, lines);
+}
+
+base::FileError write_checksums(const std::string& folder, const std::vector<std::string>& files) {
+    std::string lines;
+    if (auto error = add_checksums(folder, files, lines)) return error;
+    return write_checksum_lines(folder, lines);
 }
 
 std::string checksum_fault(const std::string& folder, const std::vector<std::string>& files) {

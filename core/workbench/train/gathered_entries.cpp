@@ -31,31 +31,26 @@ OptimizerStateEntry empty_entry(const Json& told) {
 
 std::vector<OptimizerStateEntry> gather_entries(distributed::Group& group,
                                                 const std::vector<OptimizerStateEntry>& own,
-                                                const std::string& what) {
-    const auto meet = [&](const distributed::Place& place, const std::string& when) {
-        distributed::meet(group.store(), place, what + when, "", long_wait_seconds);
+                                                const EntryReceiver& to, const std::string& what) {
+    const auto meet_all = [&](const std::string& when) {
+        distributed::meet(group.store(), group.place(), what + when, "", long_wait_seconds);
     };
-    const auto meet_first = [&](std::int64_t other, std::int64_t place) {
-        meet({place, 2}, " of rank " + std::to_string(other));
-    };
-    // What comes next on the ranks that are through does not wait as long for the others.
-    const auto meet_all = [&](const std::string& when) { meet(group.place(), when); };
     meet_all(" begins");
     const auto all = gather_texts(group, described(own));
-    if (group.rank() != 0) {
-        meet_first(group.rank(), 1);
-        for (const auto& entry : own)
-            if (entry.value.numel() > 0) group.send(entry.value, 0);
-        meet_all(" is done");
-        return {};
-    }
-    auto entries = own;
-    for (std::size_t rank = 1; rank < all.size(); ++rank) {
-        meet_first(static_cast<std::int64_t>(rank), 0);
-        for (const auto& told : base::parse_json(all[rank]).value) {
-            auto entry = empty_entry(told);
-            if (entry.value.numel() > 0) group.receive(entry.value, static_cast<std::int64_t>(rank));
-            entries.push_back(std::move(entry));
+    std::vector<OptimizerStateEntry> entries;
+    for (std::size_t sender = 0; sender < all.size(); ++sender) {
+        const auto from = static_cast<std::int64_t>(sender);
+        meet_all(" of rank " + std::to_string(from));
+        const auto told = base::parse_json(all[sender]).value;
+        for (std::size_t i = 0; i < told.size(); ++i) {
+            const auto receiver = to(told[i][0].get<std::string>());
+            if (receiver != group.rank()) {
+                if (from == group.rank() && own[i].value.numel() > 0) group.send(own[i].value, receiver);
+                continue;
+            }
+            entries.push_back(from == receiver ? own[i] : empty_entry(told[i]));
+            auto& value = entries.back().value;
+            if (from != receiver && value.numel() > 0) group.receive(value, from);
         }
     }
     meet_all(" is done");

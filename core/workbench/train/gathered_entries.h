@@ -1,6 +1,8 @@
-// Tensors that ranks have of their own, such as parts of an optimizer's state, brought to the first rank.
+// Tensors that ranks have of their own, such as parts of an optimizer's state, brought to those that save them.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,11 +11,14 @@
 
 namespace switchyard::train {
 
-// On all ranks. The first one gets those of all, in the order of ranks; the others nothing. They send one
-// after the other, each when the first is ready for it, however long those before it take, and return
-// together. `what`: a name that no call had before.
+// Who gets the entries of a parameter: the same on all ranks.
+using EntryReceiver = std::function<std::int64_t(const std::string& parameter)>;
+
+// On all ranks. Each gets what all have of the parameters that `to` gives to it, in the order of ranks. One
+// rank sends at a time, when all are ready for it, however long those before it take. `what`: a name that no
+// call had before.
 std::vector<OptimizerStateEntry> gather_entries(distributed::Group& group,
                                                 const std::vector<OptimizerStateEntry>& own,
-                                                const std::string& what);
+                                                const EntryReceiver& to, const std::string& what);
 
 }  // namespace switchyard::train

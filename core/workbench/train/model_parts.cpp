@@ -15,7 +15,6 @@
 #include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/outline.h"
 #include "core/workbench/model/pipeline_stage.h"
-#include "core/workbench/train/gathered_entries.h"
 
 namespace switchyard::train {
 namespace {
@@ -24,9 +23,6 @@ namespace {
 at::Tensor own_copy(const model::ParameterCut& cut, const at::Tensor& whole) {
     return cut.own(whole).clone(at::MemoryFormat::Contiguous);
 }
-
-// What a state that travels from stage to stage is, in front of its key.
-constexpr char of_optimizer = 'o', of_masters = 'm', of_average = 'a', of_precision = 'p';
 
 // "amax_history.encoder.0.attention.q" is of that layer; what is of none is the same in all stages, or the
 // head's, which the last one has.
@@ -44,7 +40,7 @@ ModelParts::ModelParts(distributed::Mesh& mesh, const config::Config& config, mo
       config_(config),
       parameters_(parameters),
       steps_wholes_(steps_wholes && mesh.tensor() != nullptr) {
-    if (steps_wholes_) choose_steppers();
+    if (mesh.tensor() != nullptr) choose_steppers();
     auto whole = config;
     whole.distributed.part = {};
     for (auto& [name, sizes] : model::describe_names(whole).parameters)
@@ -143,19 +139,18 @@ at::Tensor ModelParts::joined(const model::ParameterCut& cut, const at::Tensor& 
 }
 
 // Of what this rank has of it; undefined: nothing.
-at::Tensor ModelParts::whole_of(const WholeParameter& parameter, const at::Tensor& own, bool keep,
+at::Tensor ModelParts::whole_of(const WholeParameter& parameter, const at::Tensor& own,
                                 const at::TensorOptions& options) const {
-    auto* const stages = mesh_.pipeline();
     const auto* const cut = cut_of(parameter.name);
-    at::Tensor whole = own;
-    if (cut != nullptr) whole = joined(*cut, own, keep || stages != nullptr);
+    auto whole = cut != nullptr ? joined(*cut, own, true) : own;
+    auto* const stages = mesh_.pipeline();
     if (stages == nullptr) return whole;
     if (!whole.defined()) whole = at::empty(parameter.sizes, options);
     stages->broadcast(whole, parameter.stages.front());
     return whole;
 }
 
-model::Parameters ModelParts::whole(bool keep) const {
+model::Parameters ModelParts::whole() const {
     const at::NoGradGuard no_grad;
     const auto options = parameters_.all().front().value.options().requires_grad(false);
     model::Parameters all;
@@ -164,8 +159,7 @@ model::Parameters ModelParts::whole(bool keep) const {
         at::Tensor value;
         if (own != nullptr) value = own->value.detach();
         if (own != nullptr && own->cut.whole()) value = value.clone();
-        const auto whole = whole_of(parameter, value, keep, options);
-        if (keep) all.add(parameter.name, whole);
+        all.add(parameter.name, whole_of(parameter, value, options));
     }
     return all;
 }
@@ -185,7 +179,7 @@ std::vector<at::Tensor> ModelParts::whole(const std::vector<at::Tensor>& own) co
     std::vector<at::Tensor> all(all_.size());
     for (std::size_t i = 0; i < all_.size(); ++i)
         if (counts[static_cast<std::int64_t>(i)].item<float>() > 0.0F)
-            all[i] = whole_of(all_[i], here[all_[i].name], true, options);
+            all[i] = whole_of(all_[i], here[all_[i].name], options);
     return all;
 }
 
@@ -220,70 +214,54 @@ const model::ParameterCut* ModelParts::cut_of(const std::string& parameter, at::
     throw std::invalid_argument(text.str());
 }
 
-void ModelParts::join(Tensors& tensors, bool keep) const {
-    for (auto& [name, tensor] : tensors)
-        if (const auto* const cut = cut_of(name, tensor.sizes(), false)) tensor = joined(*cut, tensor, keep);
-}
-
 void ModelParts::cut(Tensors& tensors) const {
     for (auto& [name, tensor] : tensors)
         if (const auto* const cut = cut_of(name, tensor.sizes(), true)) tensor = own_copy(*cut, tensor);
 }
 
-TrainingState ModelParts::whole(TrainingState own, bool keep) {
-    const bool sends = mesh_.pipeline() != nullptr && mesh_.data_index() == 0 &&
-                       mesh_.tensor_index_of(mesh_.world().rank()) == 0;
-    if (steps_wholes_) {
-        if (mesh_.data_index() == 0) gather_wholes(own);
-    } else {
-        for (auto& [parameter, key, value] : own.optimizer.entries)
+CheckpointPart ModelParts::checkpoint_part() const {
+    const auto rank = mesh_.world().rank();
+    return {mesh_.stage() * mesh_.tensor_ranks() + mesh_.tensor_index_of(rank),
+            mesh_.stages() * mesh_.tensor_ranks(), mesh_.data_index_of(rank) == 0};
+}
+
+bool ModelParts::writes(const std::string& parameter) const {
+    const auto writer = steppers_.find(parameter);
+    return mesh_.data_index() == 0 && is_first_with(parameter) &&
+           mesh_.tensor_index_of(mesh_.world().rank()) == (writer == steppers_.end() ? 0 : writer->second);
+}
+
+model::Parameters ModelParts::written_parameters() const {
+    const at::NoGradGuard no_grad;
+    model::Parameters written;
+    for (const auto& parameter : parameters_.all()) {
+        const bool keep = writes(parameter.name);
+        auto value = parameter.value.detach();
+        if (!parameter.cut.whole()) value = joined(parameter.cut, value, keep);
+        if (keep) written.add(parameter.name, value);
+    }
+    return written;
+}
+
+void ModelParts::join_written(Tensors& tensors) const {
+    for (auto& [name, tensor] : tensors)
+        if (const auto* const cut = cut_of(name, tensor.sizes(), false))
+            tensor = joined(*cut, tensor, writes(name));
+    std::erase_if(tensors, [this](const auto& entry) { return !writes(entry.first); });
+}
+
+TrainingState ModelParts::written(TrainingState own) const {
+    auto& entries = own.optimizer.entries;
+    if (!steps_wholes_) {
+        for (auto& [parameter, key, value] : entries)
             if (const auto* const cut = cut_of(parameter, value.sizes(), false))
-                value = joined(*cut, value, keep || sends);
+                value = joined(*cut, value, writes(parameter));
     }
-    join(own.masters, keep || sends);
-    join(own.average, keep || sends);
-    if (sends) gather_stages(own);
+    std::erase_if(entries, [this](const auto& entry) { return !writes(entry.parameter); });
+    join_written(own.masters);
+    join_written(own.average);
+    std::erase_if(own.precision.entries, [this](const auto& entry) { return !writes(site_of(entry.key)); });
     return own;
-}
-
-// On the ranks that have parts of the same layers: the first one gets what others step.
-void ModelParts::gather_wholes(TrainingState& state) {
-    std::vector<OptimizerStateEntry> sent;
-    for (const auto& entry : state.optimizer.entries)
-        if (cut_of(entry.parameter) != nullptr)
-            sent.push_back({entry.parameter, entry.key, entry.value.contiguous()});
-    std::erase_if(state.optimizer.entries,
-                  [&](const OptimizerStateEntry& entry) { return cut_of(entry.parameter) != nullptr; });
-    const auto what = "state of wholes " + std::to_string(++gathered_wholes_) + " of stage " +
-                      std::to_string(mesh_.stage());
-    for (auto& entry : gather_entries(*mesh_.tensor(), sent, what))
-        state.optimizer.entries.push_back(std::move(entry));
-}
-
-// On the ranks of the first rank's pipeline.
-void ModelParts::gather_stages(TrainingState& state) {
-    std::vector<OptimizerStateEntry> sent;
-    const auto add = [&](char what, const std::string& name, const std::string& key,
-                         const at::Tensor& value) {
-        if (is_first_with(name)) sent.push_back({name, what + key, value.contiguous()});
-    };
-    for (const auto& [parameter, key, value] : state.optimizer.entries)
-        add(of_optimizer, parameter, key, value);
-    for (const auto& [name, value] : state.masters) add(of_masters, name, "", value);
-    for (const auto& [name, value] : state.average) add(of_average, name, "", value);
-    for (const auto& [key, value] : state.precision.entries) add(of_precision, site_of(key), key, value);
-    state.optimizer.entries.clear();
-    state.precision.entries.clear();
-    state.masters.clear();
-    state.average.clear();
-    for (auto& [name, key, value] :
-         gather_entries(*mesh_.pipeline(), sent, "state of stages " + std::to_string(++gathered_stages_))) {
-        const auto own_key = key.substr(1);
-        if (key.front() == of_optimizer) state.optimizer.entries.push_back({name, own_key, value});
-        if (key.front() == of_precision) state.precision.entries.push_back({own_key, value});
-        if (key.front() == of_masters) state.masters[name] = value;
-        if (key.front() == of_average) state.average[name] = value;
-    }
 }
 
 TrainingState ModelParts::own(TrainingState whole) const {

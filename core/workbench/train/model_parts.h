@@ -15,6 +15,7 @@
 #include "core/workbench/model/describer.h"
 #include "core/workbench/model/parameters.h"
 #include "core/workbench/model/tensor_ranks.h"
+#include "core/workbench/train/checkpoint_part.h"
 #include "core/workbench/train/nonfinite.h"
 #include "core/workbench/train/training_state.h"
 
@@ -66,8 +67,8 @@ public:
     // (low_rank.h) become their sums.
     void sum_partial_gradients();
 
-    // On all ranks: all parameters, whole, as copies, on those that keep them; the others get none.
-    model::Parameters whole(bool keep = true) const;
+    // On all ranks: all parameters, whole, as copies.
+    model::Parameters whole() const;
     // On all ranks: the same of what stands beside each parameter of this rank, in its order, such as
     // gradients in float32; what is undefined where the parameter is stays so. In the order of all().
     std::vector<at::Tensor> whole(const std::vector<at::Tensor>& own) const;
@@ -76,9 +77,13 @@ public:
     // On all ranks: of those of all layers, cut as this rank's are, what the stages have.
     void take_of_stages(model::Parameters& layers) const;
 
-    // On all ranks: state of all parts as one process would have it, where it is kept, which is the first
-    // rank, and back. The latter throws std::invalid_argument for what does not fit.
-    TrainingState whole(TrainingState own, bool keep);
+    // What a checkpoint has is written by those ranks that have the first batches, each parameter whole by one
+    // of them, with its state.
+    CheckpointPart checkpoint_part() const;
+    // On all ranks: what this one writes.
+    model::Parameters written_parameters() const;
+    TrainingState written(TrainingState own) const;
+    // This rank's part of the state of a whole model. Throws std::invalid_argument for what does not fit.
     TrainingState own(TrainingState whole) const;
 
     // Values of all parameters together.
@@ -90,13 +95,12 @@ private:
     template <class Together>
     auto watched(const Together& together);
     at::Tensor joined(const model::ParameterCut& cut, const at::Tensor& own, bool keep) const;
-    at::Tensor whole_of(const WholeParameter& parameter, const at::Tensor& own, bool keep,
+    at::Tensor whole_of(const WholeParameter& parameter, const at::Tensor& own,
                         const at::TensorOptions& options) const;
-    void join(Tensors& tensors, bool keep) const;
+    bool writes(const std::string& parameter) const;
+    void join_written(Tensors& tensors) const;
     void cut(Tensors& tensors) const;
     void choose_steppers();
-    void gather_wholes(TrainingState& state);
-    void gather_stages(TrainingState& state);
     // Of those that have a parameter, or a state named after one, the first.
     bool is_first_with(const std::string& name) const;
     // Of an entry that has a value for each value of its parameter; nullptr: it is the same on all ranks.
@@ -107,8 +111,7 @@ private:
     model::Parameters& parameters_;
     std::vector<WholeParameter> all_;
     bool steps_wholes_;
-    std::map<std::string, std::int64_t> steppers_;
-    std::int64_t gathered_wholes_ = 0, gathered_stages_ = 0;  // not all ranks take part in both
+    std::map<std::string, std::int64_t> steppers_;  // of what is cut; they write it too
     bool lost_ = false;
 };
 

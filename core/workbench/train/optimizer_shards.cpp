@@ -13,7 +13,6 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/config/trainable.h"
-#include "core/workbench/train/gathered_entries.h"
 #include "core/workbench/train/nonfinite_over_ranks.h"
 
 namespace switchyard::train {
@@ -243,9 +242,9 @@ at::Tensor OptimizerShards::joined(const std::string& parameter, const std::vect
 }
 
 // Ranks have parts in the order of memory, so entries of one parameter come in that order.
-OptimizerShards::Entries OptimizerShards::gather(const Entries& own) {
+OptimizerShards::Entries OptimizerShards::gather(const Entries& own, const EntryReceiver& to) {
     const auto place = model_ != nullptr ? " of " + model_->own_place() : std::string();
-    const auto all = gather_entries(group_, own, "state " + std::to_string(++gathers_) + place);
+    const auto all = gather_entries(group_, own, to, "state " + std::to_string(++gathers_) + place);
     Entries entries;
     for (const auto& parameter : whole_) {
         std::vector<std::string> keys;
@@ -261,17 +260,17 @@ OptimizerShards::Entries OptimizerShards::gather(const Entries& own) {
     return entries;
 }
 
-OptimizerState OptimizerShards::gather_state() {
+OptimizerState OptimizerShards::gather_state(const EntryReceiver& to) {
     auto state = optimizer_.state();
-    state.entries = gather(state.entries);
+    state.entries = gather(state.entries, to);
     return state;
 }
 
-std::map<std::string, at::Tensor> OptimizerShards::gather_masters() {
+std::map<std::string, at::Tensor> OptimizerShards::gather_masters(const EntryReceiver& to) {
     Entries own;
     for (const auto& [name, master] : masters()) own.push_back({name, "", master});
     std::map<std::string, at::Tensor> all;
-    for (auto& entry : gather(own)) all[entry.parameter] = std::move(entry.value);
+    for (auto& entry : gather(own, to)) all[entry.parameter] = std::move(entry.value);
     return all;
 }
 

@@ -18,6 +18,7 @@
 #include "core/kernel/config/config.h"
 #include "core/kernel/runtime/operations/optimizer_op.h"
 #include "core/workbench/distributed/group.h"
+#include "core/workbench/train/gathered_entries.h"
 #include "core/workbench/train/model_parts.h"
 #include "core/workbench/train/norm_over_ranks.h"
 #include "core/workbench/train/parameter_shards.h"
@@ -45,10 +46,9 @@ public:
     OptimizerState state() const { return optimizer_.state(); }
     std::map<std::string, at::Tensor> masters() const;
 
-    // On all ranks: what one rank that steps everything has, on the first of the group; nothing on the
-    // others.
-    OptimizerState gather_state();
-    std::map<std::string, at::Tensor> gather_masters();
+    // On all ranks: what one rank that steps everything has, of the parameters that `to` gives to this one.
+    OptimizerState gather_state(const EntryReceiver& to);
+    std::map<std::string, at::Tensor> gather_masters(const EntryReceiver& to);
 
     // Takes this rank's part of what one rank that steps everything has. Throws std::invalid_argument for
     // what does not fit.
@@ -67,7 +67,7 @@ private:
     bool counts(std::int64_t index) const;
     double squares() const;
     void hand_round();
-    Entries gather(const Entries& own);
+    Entries gather(const Entries& own, const EntryReceiver& to);
     at::Tensor joined(const std::string& parameter, const std::vector<at::Tensor>& parts) const;
     at::Tensor own_part(const Whole& parameter, const ParameterPart& part, const at::Tensor& entry) const;
     const Whole* find(const std::string& name) const;

@@ -319,17 +319,25 @@ void ParameterShards::backward(const std::function<void()>& run, bool last) {
     if (!last) start(units_.front());
 }
 
-void ParameterShards::gather_all(bool keep) {
-    if (whole_) {
-        if (!keep) divide();
-        return;
-    }
+void ParameterShards::gather_all() {
+    if (whole_) return;
     raise_versions();
+    for (auto& unit : units_) arrive(unit);
+    whole_ = true;
+}
+
+model::Parameters ParameterShards::gathered(const std::function<bool(const std::string&)>& wanted) {
+    if (!whole_) raise_versions();
+    model::Parameters copies;
     for (auto& unit : units_) {
-        arrive(unit);
-        if (!keep) free(unit);
+        if (!whole_) arrive(unit);
+        for (const auto number : unit.layout.parameters) {
+            const auto& parameter = parameters_.all()[number];
+            if (wanted(parameter.name)) copies.add(parameter.name, parameter.value.detach().clone());
+        }
+        if (!whole_) free(unit);
     }
-    whole_ = keep;
+    return copies;
 }
 
 }  // namespace switchyard::train

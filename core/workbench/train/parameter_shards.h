@@ -58,8 +58,10 @@ public:
     // Throws RankLost where another rank is gone.
     void backward(const std::function<void()>& run, bool last);
 
-    // On all ranks: whole parameters where they are to be kept, until `divide` or the next pass.
-    void gather_all(bool keep);
+    // On all ranks: whole parameters, until `divide` or the next pass.
+    void gather_all();
+    // On all ranks: copies of those of some parameters, for which no rank has more than one unit whole.
+    model::Parameters gathered(const std::function<bool(const std::string& parameter)>& wanted);
     // From whole parameters to pieces.
     void divide();
     // Memory of whole parameters, whose values are set next: they are what is divided then.

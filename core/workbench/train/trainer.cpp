@@ -93,6 +93,7 @@ TrainingState Trainer::state() const {
     state.precision = parts_.plan.precision().state();
     state.plan = parts_.plan_text;
     if (average_) state.average = average_->values();
+    state.averaged = average_.has_value();
     if (shards_) state.masters = shards_->masters();
     for (const auto& group : groups_) {
         for (const auto& parameter : group.parameters) {
@@ -348,7 +349,7 @@ bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
              divided_.get(), parts_.model_parts != nullptr ? parts_.model_parts->tensor_ranks() : nullptr,
              pipeline_.get()});
         if (result.eval.complete && hooks.more_scores) {
-            if (divided_) divided_->gather_all(true);
+            if (divided_) divided_->gather_all();
             const auto more = hooks.more_scores();
             if (divided_) divided_->divide();
             result.eval.complete = more.has_value();
@@ -393,12 +394,12 @@ bool Trainer::save_is_due_by_time() const {
 
 bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (!ranks_ && !hooks.save) return true;
-    if (shards_ || part_step_ || hooks.save) {
-        const auto saved = whole_state();
-        auto* const parts = parts_.model_parts;
-        const auto whole = parts != nullptr ? parts->whole(ranks_->is_first()) : parts_.parameters;
-        if (hooks.save) result.error = hooks.save(saved, whole);
+    if (saves_together()) {
+        const auto own = written();
+        if (hooks.save) result.error = hooks.save(own.state, own.parameters);
         if (divided_) divided_->divide();
+    } else if (hooks.save) {
+        result.error = hooks.save(state(), parts_.parameters);
     }
     if (ranks_) result.error = ranks_->from_first("saved", result.error);
     saved_ = std::chrono::steady_clock::now();
@@ -415,7 +416,7 @@ bool Trainer::save_once(const TrainerHooks& hooks, TrainingResult& result) {
 bool Trainer::written_down(const std::string& error, const TrainerHooks& hooks, TrainingResult& result) {
     if (error.empty()) return true;
     // Other ranks know nothing of it yet: they learn it when this one ends.
-    if (shards_ || part_step_)
+    if (saves_together())
         result.error = "the optimizer's state is divided over ranks";
     else if (hooks.save)
         result.error = hooks.save(state(), parts_.parameters);
@@ -475,7 +476,7 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
     result.stopped_early = now_.step < schedule_.total_steps;
     if (result.stopped_early && !save_once(hooks, result)) return end(Outcome::failed);
     if (average_) average_->keep();
-    if (divided_) divided_->gather_all(true);
+    if (divided_) divided_->gather_all();
     if (auto* const parts = parts_.model_parts)
         result.whole = std::make_shared<const model::Parameters>(parts->whole());
     return end(Outcome::finished);

@@ -117,7 +117,8 @@ struct TrainerHooks {
     std::function<void(std::int64_t done, std::int64_t total)> on_eval_progress;
     // More scores of the weights as they are evaluated; nullopt: asked to stop. May be empty.
     std::function<std::optional<score::Metrics>()> more_scores;
-    // Saves a checkpoint, with all parameters; a text is an error, after which training stops.
+    // Saves a checkpoint, with all parameters; a text is an error, after which training stops. Where ranks write
+    // one together it is called on all of them, each with what it writes, and calls Trainer::save.
     std::function<std::string(const TrainingState&, const model::Parameters&)> save;
     // The checkpoint of this evaluation, which is saved, is the best now.
     std::function<std::string(const BestSoFar::Best&)> on_best;
@@ -153,6 +154,12 @@ public:
     // With distributed.shard, or of a part of a model, of this rank's part alone, which is no checkpoint.
     TrainingState state() const;
     bool is_sharded() const { return shards_ != nullptr; }
+    // Whether ranks have parts of what is saved, and write it together.
+    bool saves_together() const { return shards_ || part_step_; }
+    // In the hook `save`, of what that was given: a checkpoint below `folder`, on all ranks that write it
+    // together. A text is an error.
+    std::string save(const std::string& folder, const TrainingState& state,
+                     const model::Parameters& parameters);
     // Of parameters and gradients that are divided; nullopt: this process has all of them.
     std::optional<ParameterShards::Kept> kept() const {
         return divided_ ? std::optional(divided_->kept()) : std::nullopt;
@@ -197,7 +204,12 @@ private:
                                               ShadowLines& lines);
     Progression boundary() const;
     double rank_factor() const { return ranks_ ? ranks_->lr_factor() : 1.0; }
-    TrainingState whole_state();
+    struct Written {
+        TrainingState state;
+        model::Parameters parameters;
+    };
+    Written written();
+    CheckpointPart checkpoint_part() const;
     StepReport graphed_step(std::vector<Batch>& batches);
     StepReport finished(StepReport report, const std::vector<Batch>& batches,
                         std::chrono::steady_clock::time_point start);
@@ -244,6 +256,7 @@ private:
     BestSoFar best_;
     bool told_undefined_ = false;   // that an evaluation lacked its metric
     std::int64_t saved_step_ = -1;  // of which there is a checkpoint
+    std::int64_t saves_ = 0;        // together with other ranks
     std::int64_t overflows_ = 0;    // steps in a row, up to the last one, that the loss scale has skipped
     double lowest_scale_ = 0.0;     // of those steps
     std::int64_t at_lowest_ = 0;    // how many of them had it

@@ -34,11 +34,14 @@ struct TrainingState {
     PrecisionState precision;
     std::map<std::string, at::Tensor> masters;  // float32 copies of parameters of lower precision, by name
     std::map<std::string, at::Tensor> average;  // of the weights, float32, by name; empty: none is kept
+    bool averaged = false;  // one is kept, though none of it may be of this part of a checkpoint
     std::string plan;   // what must not change on resuming: the plan and the model in words, one line each
     std::string facts;  // JSON of the RunFacts under which it was saved; empty: they are not known
     // Read back: it was saved under another precision policy: that one's own state (a loss scale) is left
     // out, and begins anew.
     std::string other_policy;  // "amp/fp32"; empty: the same
+
+    bool averages() const { return averaged || !average.empty(); }
 };
 
 }  // namespace switchyard::train

@@ -38,12 +38,7 @@ void check_two_ranks(const TinyJob& job, const Outcome& outcome, const std::stri
 }
 
 void check_same_end(const TinyJob& job, const std::string& one, const std::string& other) {
-    for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
-        const auto last = "checkpoints/step-00000008/" + file;
-        const bool same = bytes_of(fs::path(job.run_folder(one)) / last) ==
-                          bytes_of(fs::path(job.run_folder(other)) / last);
-        CHECK(same);
-    }
+    check_same_checkpoints(job, one, other, "step-00000008");
 }
 
 Words divided(const Words& sets, const std::string& batch, const std::string& shard, const Words& more = {}) {

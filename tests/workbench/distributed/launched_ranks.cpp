@@ -1,9 +1,12 @@
 #include "launched_ranks.h"
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <string>
 #include <utility>
+
+#include "tests/workbench/cli/jobs/safetensors_text.h"
 
 #include <switchyard_test.h>
 
@@ -51,13 +54,45 @@ nlohmann::json summary_of(const TinyJob& job, const std::string& name) {
     return json_of(fs::path(job.run_folder(name)) / "summary.json");
 }
 
+std::map<std::string, std::string> saved_tensors(const fs::path& checkpoint) {
+    const auto state = json_of(checkpoint / "state.json");
+    std::map<std::string, std::string> tensors;
+    const auto& entries = state["optimizer"]["entries"];
+    std::size_t entry = 0;  // those of one file after those of another, in the order of their names
+    std::vector<fs::path> files;
+    for (const auto& file : fs::directory_iterator(checkpoint))
+        if (file.path().extension() == ".safetensors") files.push_back(file.path());
+    std::ranges::sort(files);
+    for (const auto& file : files) {
+        const auto name = file.filename().string();
+        const auto kind = name.substr(0, name.find_first_of("-."));
+        const auto read = SafetensorsText::of(bytes_of(file));
+        std::size_t own = 0;
+        for (const auto& [tensor, told] : read.header.items()) {
+            if (tensor == "__metadata__") continue;
+            auto what = tensor;
+            if (kind == "optimizer" && std::isdigit(static_cast<unsigned char>(tensor.front())) != 0) {
+                what = entries.at(entry + std::stoul(tensor)).dump();
+                ++own;
+            }
+            const auto& at = told["data_offsets"];
+            const auto begin = at[0].get<std::size_t>(), end = at[1].get<std::size_t>();
+            INFO(kind << " " << what);
+            CHECK(tensors.emplace(kind + " " + what, read.data.substr(begin, end - begin)).second);
+        }
+        entry += own;
+    }
+    CHECK(entry == entries.size());
+    return tensors;
+}
+
 void check_same_checkpoints(const TinyJob& job, const std::string& a, const std::string& b,
                             const std::string& step) {
-    for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
-        const auto in = fs::path("checkpoints") / step / file;
-        const bool equal = bytes_of(job.run_folder(a) / in) == bytes_of(job.run_folder(b) / in);
-        CHECK(equal);
-    }
+    const auto of = [&](const std::string& run) {
+        return saved_tensors(fs::path(job.run_folder(run)) / "checkpoints" / step);
+    };
+    const bool same = of(a) == of(b);
+    CHECK(same);
 }
 
 void check_refused_ranks(const Words& base, const std::vector<RefusedRanks>& cases) {

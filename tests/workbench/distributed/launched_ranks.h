@@ -32,7 +32,9 @@ void check_losses(const Losses& found, const Losses& expected, double allowed);
 void train_on(int ranks, const TinyJob& job, const std::string& name, const Words& sets,
               const Words& more = {});
 nlohmann::json summary_of(const TinyJob& job, const std::string& name);
-// Model and optimizer of two runs' checkpoints of that step, "step-00000008", are the same bytes.
+// All tensors of a checkpoint, whichever of its files they are in: their bytes, by what they are.
+std::map<std::string, std::string> saved_tensors(const fs::path& checkpoint);
+// Those of two runs' checkpoints of that step, "step-00000008", are the same bytes.
 void check_same_checkpoints(const TinyJob& job, const std::string& a, const std::string& b,
                             const std::string& step);
 

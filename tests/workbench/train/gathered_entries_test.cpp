@@ -1,4 +1,4 @@
-// Parts of a state that come to the first rank: nobody goes on before all of them are there.
+// Parts of a state that come to the ranks that save them: nobody goes on before all of them are there.
 #include <array>
 #include <atomic>
 #include <stdexcept>
@@ -56,6 +56,8 @@ private:
     distributed::Group& group_;
 };
 
+const train::EntryReceiver to_first = [](const std::string&) { return 0; };
+
 }  // namespace
 
 TEST_CASE("a rank whose part of a state has arrived waits until those of all have") {
@@ -64,7 +66,7 @@ TEST_CASE("a rank whose part of a state has arrived waits until those of all hav
     as_ranks(count, [&](distributed::Group& group) {
         LastOneFails ranks(group);
         try {
-            train::gather_entries(ranks, {{"weight", "moment", at::ones({4})}}, "state");
+            train::gather_entries(ranks, {{"weight", "moment", at::ones({4})}}, to_first, "state");
             went_on.at(static_cast<std::size_t>(group.rank())) = true;
         } catch (const std::exception& error) {
             distributed::end_together(group.store(), group.place(), {error.what(), 1, true}, 0.1);
@@ -73,20 +75,27 @@ TEST_CASE("a rank whose part of a state has arrived waits until those of all hav
     for (const auto& one : went_on) CHECK_FALSE(one);
 }
 
-TEST_CASE("the first rank gets the parts of all in the order of ranks") {
+TEST_CASE("each rank gets the parts that are its to save, in the order of ranks") {
     as_ranks(3, [](distributed::Group& group) {
-        const auto own = at::full({group.rank() + 1}, static_cast<double>(group.rank()), at::kFloat);
-        const auto all = train::gather_entries(group, {{"weight", "moment", own}}, "state");
-        if (group.rank() != 0) {
-            if (!all.empty()) throw std::runtime_error("another rank got parts");
-            return;
-        }
-        REQUIRE(all.size() == 3);
-        for (std::int64_t rank = 0; rank < 3; ++rank) {
-            const auto& entry = all[static_cast<std::size_t>(rank)];
-            CHECK(entry.parameter == "weight");
-            CHECK(entry.key == "moment");
-            CHECK(entry.value.equal(at::full({rank + 1}, static_cast<double>(rank), at::kFloat)));
+        const auto own = [&](double more) {
+            return at::full({group.rank() + 1}, static_cast<double>(group.rank()) + more, at::kFloat);
+        };
+        // A parameter is named after the rank that saves it; nobody has a part of what rank 1 would.
+        const auto all = train::gather_entries(
+            group, {{"2", "moment", own(0.0)}, {"0", "moment", own(10.0)}, {"2", "other", own(20.0)}},
+            [](const std::string& parameter) { return std::stoll(parameter); }, "state");
+        const std::size_t expected[] = {3, 0, 6};
+        if (all.size() != expected[group.rank()]) throw std::runtime_error("another number of parts");
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const bool is_0 = group.rank() == 0;
+            const auto from = static_cast<std::int64_t>(is_0 ? i : i / 2);
+            const bool is_other = !is_0 && i % 2 == 1;
+            const double more = is_0 ? 10.0 : is_other ? 20.0 : 0.0;
+            const bool right =
+                all[i].parameter == std::to_string(group.rank()) &&
+                all[i].key == (is_other ? "other" : "moment") &&
+                all[i].value.equal(at::full({from + 1}, static_cast<double>(from) + more, at::kFloat));
+            if (!right) throw std::runtime_error("another part than rank " + std::to_string(from) + " sent");
         }
     });
 }

@@ -1,7 +1,11 @@
-// What the first rank saves where the state is divided: what one process saves, which as many ranks go on
-// from to the same bits, and other numbers of ranks within rounding.
+// What ranks save together where the state is divided: what one process saves, which as many ranks go on from
+// to the same bits, and other numbers of ranks within rounding.
+#include <algorithm>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <ATen/core/grad_mode.h>
@@ -41,19 +45,55 @@ train::TrainingState cloned(train::TrainingState state) {
     return state;
 }
 
-std::vector<at::Tensor> clones_of(const model::Parameters& parameters) {
-    std::vector<at::Tensor> values;
-    for (const auto& parameter : parameters.all()) values.push_back(parameter.value.detach().clone());
-    return values;
-}
+// What ranks hand to be written, put together. Each parameter comes from one of them.
+class Gathered {
+public:
+    void add(const train::TrainingState& state, const model::Parameters& parameters) {
+        const std::lock_guard lock(mutex_);
+        auto own = cloned(state);
+        largest_part_ = std::max(largest_part_, parameters.bytes());
+        for (const auto& parameter : parameters.all()) {
+            const bool is_new = values_.emplace(parameter.name, parameter.value.detach().clone()).second;
+            CHECK(is_new);
+        }
+        if (!state_) {
+            state_ = std::move(own);
+            return;
+        }
+        auto& entries = state_->optimizer.entries;
+        entries.insert(entries.end(), own.optimizer.entries.begin(), own.optimizer.entries.end());
+        state_->masters.merge(own.masters);
+        CHECK(own.masters.empty());
+        auto& precision = state_->precision.entries;
+        precision.insert(precision.end(), own.precision.entries.begin(), own.precision.entries.end());
+        if (own.progression.generator.defined()) state_->progression.generator = own.progression.generator;
+    }
 
-// Trains to its end, from `from` if it is there; what the first rank saved after `saved_step` goes to
-// `saved`.
+    // Parameters in the order of the model, entries in the order of their names.
+    SavedTraining all(const model::Parameters& model) {
+        SavedTraining saved{*state_, {}};
+        std::ranges::sort(saved.state.optimizer.entries, {},
+                          [](const auto& entry) { return std::tie(entry.parameter, entry.key); });
+        for (const auto& parameter : model.all()) saved.parameters.push_back(values_.at(parameter.name));
+        return saved;
+    }
+
+    std::int64_t largest_part() const { return largest_part_; }
+
+private:
+    std::mutex mutex_;
+    std::optional<train::TrainingState> state_;
+    std::map<std::string, at::Tensor> values_;
+    std::int64_t largest_part_ = 0;
+};
+
+// Trains to its end, from `from` if it is there; what was saved after `saved_step` goes to `saved`.
 at::Tensor train_ranks(const Job& job, std::int64_t ranks, const SavedTraining* from,
                        SavedTraining* saved = nullptr) {
     constexpr std::int64_t saved_step = 4;
     const auto texts = texts_for("causal_lm");
     at::Tensor parameters;
+    Gathered gathered;
     const auto act = [&](distributed::Group* group) {
         const bool first = group == nullptr || group->rank() == 0;
         Sets sets = job.on(ranks);
@@ -66,15 +106,15 @@ at::Tensor train_ranks(const Job& job, std::int64_t ranks, const SavedTraining* 
             training.trainer.restore(cloned(from->state));
         }
         train::TrainerHooks hooks;
-        if (first && saved != nullptr)
-            hooks.save = [&](const train::TrainingState& state, const model::Parameters&) -> std::string {
-                if (state.progression.step == saved_step)
-                    *saved = {cloned(state), clones_of(training.session.parameters())};
+        if (saved != nullptr && (first || training.trainer.saves_together()))
+            hooks.save = [&](const train::TrainingState& state, const model::Parameters& own) -> std::string {
+                if (state.progression.step == saved_step) gathered.add(state, own);
                 return "";
             };
         const auto result = training.trainer.run(hooks);
         if (!result.error.empty()) throw std::runtime_error(result.error);
         if (first) parameters = values_of(training.session.parameters());
+        if (first && saved != nullptr) *saved = gathered.all(training.session.parameters());
     };
     if (ranks == 1)
         act(nullptr);

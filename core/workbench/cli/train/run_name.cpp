@@ -72,11 +72,9 @@ public:
         const auto all = train::checkpoints_in(folder());
         const auto found = all.find(step);
         if (found == all.end()) refuse("there is no checkpoint of step " + std::to_string(step));
-        const auto averaged = is_there(found->second + "/" + train::average_file);
-        const auto* const weights = averaged ? train::average_file : train::weights_file;
-        if (const auto fault = train::checksum_fault(found->second, {weights}); !fault.empty())
-            throw Failure(found->second + ": error: " + fault);
-        return {run_, found->second + "/" + weights, "", true};
+        const auto weights = train::weights_of(found->second);
+        if (!weights.fault.empty()) throw Failure(found->second + ": error: " + weights.fault);
+        return {run_, weights.path, "", true};
     }
 
 private:

@@ -156,6 +156,8 @@ train::TrainingResult run_along(train::Session& session, train::Trainer& trainer
                                 const train::RunDirectory& run, const std::vector<data::TextPair>& answered,
                                 const train::StopSignal& stop) {
     train::TrainerHooks hooks;
+    if (trainer.saves_together())
+        hooks.save = [&](const auto& at, const auto& own) { return trainer.save(run.checkpoints(), at, own); };
     hooks.reload = [&] { return newest_state(run, session); };
     hooks.stop = [&] { return static_cast<bool>(stop); };
     const auto nothing = [](std::int64_t, std::int64_t) {};
@@ -192,9 +194,8 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
     hooks.save = [&](train::TrainingState at, const model::Parameters& parameters) {
         at.facts = facts;
         const auto unsynced = record.sync();
-        const auto error =
-            train::save_checkpoint(run.checkpoints(), at, parameters, session.config().train.keep_last);
-        return error ? *error : unsynced;
+        const auto error = trainer.save(run.checkpoints(), at, parameters);
+        return error.empty() ? unsynced : error;
     };
     hooks.on_best = [&](const train::BestSoFar::Best& best) {
         if (auto unsynced = record.sync(); !unsynced.empty()) return unsynced;

@@ -1,6 +1,6 @@
 // How much of what comes from outside is taken in: texts of other programs, files of users, results that were
 // carried over. What is larger is refused in words that name the limit, instead of taking all memory or all
-// of the stack. Each is tested on its border.
+// of the stack. Each is tested on its border, but parquet_bytes, of which only a page beyond it is tested.
 #pragma once
 
 #include <cstddef>

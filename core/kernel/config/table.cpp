@@ -25,8 +25,9 @@ Section run_section() {
     rows.add<&R::device>("device", "where the model computes");
     rows.add<&R::deterministic>(
         "deterministic",
-        "same input, same bits, run after run, on the same number of threads; the plan names the "
-        "slots whose bits depend on that number");
+        "same input, same bits, run after run, on the same number of threads, with flash, fused and gemm's "
+        "tiles on any number where the processor has AVX-512; the plan names the slots whose bits depend on "
+        "that number");
     rows.add<&R::phases>("phases", "what is planned: train, eval, prefill and decode (both gpt and t5 only)",
                          {.not_empty = true});
     return rows.section;

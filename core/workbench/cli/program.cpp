@@ -12,6 +12,7 @@
 #include "core/kernel/base/printable.h"
 #include "core/kernel/config/suggest.h"
 #include "core/workbench/cli/data/data_sets.h"
+#include "core/workbench/cli/memory_advice.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 
@@ -128,6 +129,12 @@ int run_command(const Command& command, const Words& arguments) {
     return action();
 }
 
+// The path of the command that runs; empty: none does yet.
+std::string& running_command() {
+    static std::string path;
+    return path;
+}
+
 int dispatch(const std::vector<Command>& commands, Words words, const HandOver& hand_over) {
     if (!words.empty() && words.front() == "--no-color")
         std::rotate(words.begin(), words.begin() + 1, words.end());
@@ -149,6 +156,7 @@ int dispatch(const std::vector<Command>& commands, Words words, const HandOver& 
     const auto* command = find(commands, path);
     if (command == nullptr) unknown_command(commands, grouped ? words[0] : "", words[grouped ? 1 : 0]);
     if (command->setup == nullptr) return hand_over(words);
+    running_command() = path;
     return run_command(*command, Words(words.begin() + (grouped ? 2 : 1), words.end()));
 }
 
@@ -162,22 +170,9 @@ std::string without_frames(const std::string& text) {
     return text.substr(0, end == std::string::npos ? 0 : end + 1);
 }
 
-// Of the allocator's (core/kernel/machine/cpu_allocator.cpp), LibTorch's for a device, or the standard
-// library's.
-bool is_out_of_memory(const std::string& text) {
-    for (const char* sign : {"cannot allocate ", "out of memory", "not enough memory", "std::bad_alloc"}) {
-        if (text.find(sign) != std::string::npos) return true;
-    }
-    return false;
-}
-
-constexpr const char* how_to_need_less =
-    "\nless memory is needed with a smaller batch.size (and more train.grad_accumulation_steps for it), a "
-    "smaller\nbatch.max_length, or train.recompute = \"layers\"";
-
 CommandError told(const std::string& said, int code) {
     auto text = without_frames(said);
-    if (code == Exit::run_failed && is_out_of_memory(text)) text += how_to_need_less;
+    if (code == Exit::run_failed && is_out_of_memory(text)) text += how_to_need_less(running_command());
     if (const auto hint = how_to_fetch(text); !hint.empty())
         text += (text.ends_with('\n') ? "" : "\n") + hint;
     const auto line = text.substr(0, text.find('\n'));

@@ -70,6 +70,18 @@ TEST_CASE("a JSON text of more values than its limit is not kept") {
           "a.json:1:12: error: not valid JSON: more than 4 values");
 }
 
+TEST_CASE("a JSON text is read up to the limits that hold where none are given") {
+    const std::string bytes = std::string(base::limits::json_bytes - 1, ' ') + "1";
+    CHECK(error_of(bytes).empty());
+    CHECK(error_of(bytes + " ") == "a.json: error: the JSON has 67108865 bytes; at most 67108864 are read");
+    std::string list = "[";
+    for (std::size_t i = 1; i < base::limits::json_values; ++i) list += "1,";
+    list.back() = ']';
+    CHECK(error_of(list).empty());
+    list.back() = ',';
+    CHECK_THAT(error_of(list + "1]"), switchyard::test::contains("not valid JSON: more than 4194304 values"));
+}
+
 TEST_CASE(
     "what stands in a file of many names is read in order, and each name is compared with all before it") {
     std::string text = "{";

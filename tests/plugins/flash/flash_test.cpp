@@ -260,6 +260,52 @@ TEST_CASE("the same seed drops the same again, padded and packed") {
     }
 }
 
+TEST_CASE(
+    "buckets of distances that there are not are refused by the component itself, the fewest are right") {
+    struct Buckets {
+        std::int64_t count;
+        bool both_sides;
+        std::int64_t most;  // distance
+    };
+    const AttentionRequest request;
+    at::manual_seed(6);
+    for (const std::string plugin : {"flash", "chunked"}) {
+        const auto attention = test::make<Attention>(plugin, plugin, request);
+        for (const std::int64_t queries : {1, 5}) {  // 1: decoded
+            Problem problem = padded(plugin, {MaskKind::relative_bias}, 1, 2, 2, queries, 9);
+            const auto given = [&](const Buckets& buckets) -> const Problem& {
+                problem.inputs.relative_bias = random({buckets.count, 2}, at::kFloat);
+                problem.params.mask.relative_bidirectional = buckets.both_sides;
+                problem.params.mask.relative_max_distance = buckets.most;
+                return problem;
+            };
+            const auto forward = [&](const Buckets& buckets) {
+                const auto& asked = given(buckets);
+                return attention->forward(asked.inputs, asked.params, nullptr).out;
+            };
+            for (const Buckets& none :
+                 {Buckets{0, true, 128}, Buckets{1, true, 128}, Buckets{2, true, 128}, Buckets{3, true, 128},
+                  Buckets{0, false, 128}, Buckets{1, false, 128}}) {
+                INFO(plugin << ", " << queries << " queries, " << none.count << " buckets");
+                CHECK_THROWS_WITH(forward(none), test::contains("relative_bias has " +
+                                                                std::to_string(none.count) + " bucket"));
+            }
+            for (const Buckets& near : {Buckets{4, true, 1}, Buckets{8, true, 2}, Buckets{8, true, -3},
+                                        Buckets{2, false, 1}, Buckets{8, false, 4}, Buckets{8, false, 0}}) {
+                INFO(plugin << ", " << queries << " queries, up to " << near.most);
+                CHECK_THROWS_WITH(forward(near), test::contains("relative_max_distance is " +
+                                                                std::to_string(near.most) + ": it must be"));
+            }
+            for (const Buckets& fewest :
+                 {Buckets{4, true, 2}, Buckets{5, true, 2}, Buckets{2, false, 2}, Buckets{3, false, 2}}) {
+                INFO(plugin << ", " << queries << " queries, " << fewest.count << " buckets");
+                const auto found = forward(fewest);
+                CHECK(found.allclose(reference::attention(problem.inputs, problem.params).out, 1e-5, 1e-6));
+            }
+        }
+    }
+}
+
 TEST_CASE("chunked takes at most 5 % of naive's memory where its chunk is a 32nd of the length") {
     machine::install_cpu_allocator(config::Allocator::caching);
     // Sizes of (8192, 64) with chunks of 256, all divided by 8.

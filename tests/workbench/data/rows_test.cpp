@@ -265,19 +265,40 @@ TEST_CASE("a quoted field that runs over lines is read up to the limit of a line
 }
 
 TEST_CASE("packed data that unpack to more than any text does are refused where they do") {
-    const std::string line(1U << 20, 'x');
-    const auto bomb = [&](std::size_t mebibytes, bool lines) {
+    const std::string line((1U << 20) - 1, 'x');
+    const auto bomb = [&](std::size_t lines, const std::string& end, const std::string& rest) {
         std::string text;
-        for (std::size_t i = 0; i < mebibytes; ++i) text += lines ? line + "\n" : line;
-        return packed(text, boost::iostreams::gzip_compressor());
+        for (std::size_t i = 0; i < lines; ++i) text += line + end;
+        return packed(text + rest, boost::iostreams::gzip_compressor());
     };
     const auto most = base::limits::unpacked_bytes >> 20;
-    CHECK(read(bomb(most - 1, true), RowFormat::text, {"text"}).error.empty());
+    CHECK(read(bomb(most, "\n", ""), RowFormat::text, {"text"}).error.empty());
     const auto refused = ": unpacks to more than " + std::to_string(base::limits::unpacked_bytes) +
                          " bytes, which no text of its size does; unpack it first if it is meant";
-    CHECK(read(bomb(most, true), RowFormat::text, {"text"}).error == refused);
+    CHECK(read(bomb(most, "\n", "x"), RowFormat::text, {"text"}).error == refused);
     // One row that never ends takes no more memory than a row may.
-    CHECK(read(bomb(most + 1, false), RowFormat::tsv, {"a"}).error == refused);
+    CHECK(read(bomb(most + 1, "", ""), RowFormat::tsv, {"a"}).error == refused);
+}
+
+TEST_CASE("packed data unpack to so many times the size of their file, and to not a byte more") {
+    // A file that may unpack to more than what every file may.
+    constexpr auto size = base::limits::unpacked_bytes / base::limits::unpacked_ratio + 1000,
+                   most = size * base::limits::unpacked_ratio;
+    const auto error_of = [&](std::size_t bytes) {
+        std::string text(bytes, 'x');
+        for (std::size_t end = std::size_t{1} << 20; end < text.size(); end += std::size_t{1} << 20)
+            text[end] = '\n';
+        auto file = packed(text, boost::iostreams::gzip_compressor());
+        // Made as large by a comment behind the ten bytes of its head (RFC 1952).
+        REQUIRE(file.size() < size);
+        REQUIRE(file[3] == 0);
+        file[3] = 0x10;
+        file.insert(10, std::string(size - file.size() - 1, 'c') + '\0');
+        return read(file, RowFormat::text, {"text"}).error;
+    };
+    CHECK(error_of(most) == "");
+    CHECK(error_of(most + 1) == ": unpacks to more than " + std::to_string(most) +
+                                    " bytes, which no text of its size does; unpack it first if it is meant");
 }
 
 TEST_CASE("packed data that come through a pipe may be as large as those of a file of what was read") {

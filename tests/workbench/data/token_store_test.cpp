@@ -1,7 +1,10 @@
 // Token stores: the same samples as from the texts they were made of, resumed to the byte, and refused where
 // they were altered or belong to something else.
+#include <cstring>
 #include <fstream>
 #include <sstream>
+
+#include <xxhash.h>
 
 #include "core/kernel/base/input_error.h"
 #include "core/workbench/data/language_data.h"
@@ -211,6 +214,50 @@ TEST_CASE("a store that was altered or cut off is refused, with the block") {
     opened.append(0, 1000, tokens);
     CHECK(tokens.size() == 1000);
     CHECK_THAT(refusal([&] { opened.append(1'000'000, 1'200'000, tokens); }), test::contains("block 2 of"));
+}
+
+TEST_CASE("a store whose checksums were put right is refused where it says what cannot be") {
+    const StoreJob job(300);
+    REQUIRE(job.prepare("store").counts.problems.empty());
+    const auto file = job.path("store/train.tokens"), whole = content(file);
+    // With other bytes at `at`, of a text's end or of the header, and the checksums of all.
+    const auto refused = [&](std::uint64_t at, std::uint64_t value) {
+        auto bytes = whole;
+        TokenFileHeader header;
+        std::memcpy(&header, bytes.data(), sizeof header);
+        const auto ends = header.ends_at(), sums = header.sums_at(), blocks = header.blocks();
+        REQUIRE(blocks == 2);  // one of tokens, one of ends
+        std::memcpy(bytes.data() + at, &value, 8);
+        std::memcpy(&header, bytes.data(), sizeof header);
+        const auto last = XXH3_64bits(bytes.data() + ends, sums - ends);
+        std::memcpy(bytes.data() + sums + 8, &last, 8);
+        header.sums = XXH3_64bits(bytes.data() + sums, 16);
+        header.checksum = header.own_checksum();
+        std::memcpy(bytes.data(), &header, sizeof header);
+        std::ofstream(file, std::ios::binary) << bytes;
+        return refusal([&] {
+            const data::TokenFile opened(file);
+            std::vector<std::int64_t> tokens;
+            for (std::int64_t text = 0; text < opened.size(); ++text)
+                opened.append(opened.begin(text), opened.end(text), tokens);
+        });
+    };
+    const TokenFileHeader header = data::TokenFile(file).header();
+    CHECK(refused(offsetof(TokenFileHeader, width), 2) == "");
+    const auto sizes = test::contains("its header has sizes that no token store has");
+    CHECK_THAT(refused(offsetof(TokenFileHeader, width), 3), sizes);
+    CHECK_THAT(refused(offsetof(TokenFileHeader, width), 0), sizes);
+    CHECK_THAT(refused(offsetof(TokenFileHeader, tokens), header.tokens + (std::uint64_t{1} << 63)), sizes);
+    CHECK_THAT(refused(offsetof(TokenFileHeader, texts), header.texts + (std::uint64_t{1} << 61)), sizes);
+    CHECK_THAT(refused(offsetof(TokenFileHeader, longest), header.tokens + 1), sizes);
+    const auto end = [&](std::uint64_t text, std::uint64_t value) {
+        return refused(header.ends_at() + text * 8, value);
+    };
+    CHECK_THAT(end(0, 0), test::contains("train.tokens: text 1 is of tokens 0 to 0, but there are "));
+    CHECK_THAT(end(1, 1), test::contains("text 2 is of tokens "));
+    CHECK_THAT(end(7, ~std::uint64_t{0}), test::contains(" to 18446744073709551615, but there are "));
+    CHECK_THAT(end(header.texts - 1, header.tokens + 1), test::contains("but there are "));
+    CHECK_THAT(refused(offsetof(TokenFileHeader, longest), 8), test::contains("the longest text has 8"));
 }
 
 TEST_CASE("a store of another tokenizer or other keys is refused by their names") {

@@ -2,6 +2,7 @@
 // To add a case: the parts of a file, and what is said of it.
 #include <filesystem>
 
+#include "core/kernel/base/limits.h"
 #include "core/workbench/gguf/gguf_file.h"
 
 #include "gguf_bytes.h"
@@ -174,4 +175,16 @@ TEST_CASE("tensors of one name, or of the same bytes, are refused") {
     CHECK(two({"a", {16}, 0, 0}, {"b", {8}, 0, 32}, 64) == "tensors 'a' and 'b' overlap");
     CHECK(two({"b", {8}, 0, 0}, {"a", {8}, 0, 0}, 32) == "tensors 'b' and 'a' overlap");
     CHECK(two({"b", {8}, 0, 32}, {"a", {8}, 0, 0}, 64) == "");  // in any order
+}
+
+TEST_CASE("the metadata of a GGUF file has as many values as a JSON text may have") {
+    // The list itself is one of them, and each of its items.
+    const auto file_of = [](std::size_t values) {
+        GgufBytes bytes;
+        bytes.header(0, 1).text("a").number<std::uint32_t>(9).number<std::uint32_t>(0);
+        return bytes.number<std::uint64_t>(values - 1).raw(std::string(values - 1, 'x'));
+    };
+    CHECK(error_of(file_of(base::limits::json_values)) == "");
+    CHECK_THAT(error_of(file_of(base::limits::json_values + 1)),
+               test::contains("is beyond the 4194304 values that are read of one file"));
 }

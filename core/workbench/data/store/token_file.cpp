@@ -44,6 +44,11 @@ std::uint64_t TokenFileHeader::own_checksum() const {
     return XXH3_64bits(this, offsetof(TokenFileHeader, checksum));
 }
 
+bool TokenFileHeader::is_possible() const {
+    constexpr auto most = std::uint64_t{1} << 56;
+    return (width == 2 || width == 4) && tokens <= most && texts <= tokens && longest <= tokens;
+}
+
 std::string checksum_text(std::uint64_t checksum) {
     char digits[17];
     std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(checksum));
@@ -63,7 +68,7 @@ TokenFile::TokenFile(std::string path) : path_(std::move(path)) {
     check_header(static_cast<std::uint64_t>(status.st_size));
     map(file.number());
     sums_.resize(header_.blocks());
-    std::memcpy(sums_.data(), data_ + header_.sums_at(), sums_.size() * 8);
+    if (!sums_.empty()) std::memcpy(sums_.data(), data_ + header_.sums_at(), sums_.size() * 8);
     if (XXH3_64bits(sums_.data(), sums_.size() * 8) != header_.sums) {
         munmap(const_cast<std::byte*>(data_), header_.file_bytes());
         throw base::InputError(path_ + ": its list of checksums was altered" + advice);
@@ -76,6 +81,8 @@ TokenFile::~TokenFile() { munmap(const_cast<std::byte*>(data_), header_.file_byt
 void TokenFile::check_header(std::uint64_t file_bytes) {
     if (header_.checksum != header_.own_checksum())
         throw base::InputError(path_ + ": its header was altered" + advice);
+    if (!header_.is_possible())
+        throw base::InputError(path_ + ": its header has sizes that no token store has" + advice);
     const auto expected = header_.file_bytes();
     if (file_bytes == expected) return;
     std::string where;
@@ -118,11 +125,18 @@ void TokenFile::check(std::uint64_t part, std::uint64_t part_bytes, std::uint64_
 
 std::int64_t TokenFile::end(std::int64_t text) const {
     if (text < 0 || text >= size()) throw std::out_of_range("text " + std::to_string(text));
-    const auto at = static_cast<std::uint64_t>(text) * 8;
+    // This text's end, and that of the one before it.
+    std::array<std::uint64_t, 2> ends{};
+    const std::uint64_t count = text == 0 ? 1 : 2, at = (static_cast<std::uint64_t>(text) + 1 - count) * 8;
     check(header_.ends_at(), header_.end_bytes(), TokenFileHeader::blocks_of(header_.token_bytes()), at,
-          at + 8);
-    std::uint64_t end = 0;
-    std::memcpy(&end, data_ + header_.ends_at() + at, 8);
+          at + count * 8);
+    std::memcpy(ends.data() + (2 - count), data_ + header_.ends_at() + at, count * 8);
+    const auto [begin, end] = ends;
+    if (begin >= end || end > header_.tokens || end - begin > header_.longest)
+        throw base::InputError(path_ + ": text " + std::to_string(text + 1) + " is of tokens " +
+                               std::to_string(begin) + " to " + std::to_string(end) + ", but there are " +
+                               std::to_string(header_.tokens) + ", and the longest text has " +
+                               std::to_string(header_.longest) + advice);
     return static_cast<std::int64_t>(end);
 }
 

@@ -39,6 +39,8 @@ struct TokenFileHeader {
     std::uint64_t blocks() const { return blocks_of(token_bytes()) + blocks_of(end_bytes()); }
     std::uint64_t file_bytes() const { return sums_at() + blocks() * 8; }
     std::uint64_t own_checksum() const;
+    // Whether a writer can have made it, whatever its checksum says: then no size above wraps around.
+    bool is_possible() const;
 };
 static_assert(std::is_trivially_copyable_v<TokenFileHeader> && sizeof(TokenFileHeader) == 64);
 
@@ -60,7 +62,8 @@ public:
 
     std::int64_t size() const override { return static_cast<std::int64_t>(header_.texts); }
     std::int64_t longest() const override { return static_cast<std::int64_t>(header_.longest); }
-    // Both throw InputError naming the block that was altered.
+    // Both throw InputError naming the block that was altered; the first also for a text that does not end
+    // behind the one before it, is longer than the longest, or ends behind the tokens that there are.
     std::int64_t end(std::int64_t text) const override;
     void append(std::int64_t begin, std::int64_t end, std::vector<std::int64_t>& to) const override;
 

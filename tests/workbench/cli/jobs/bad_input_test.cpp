@@ -391,20 +391,46 @@ TEST_CASE("more threads than cores are told") {
     CHECK(job.trained("one", {"train.steps=1"}).err.find("runtime.threads") == std::string::npos);
 }
 
-TEST_CASE("what does not fit into memory is told with what to lower") {
+TEST_CASE("what does not fit into memory is told with what of the command to lower") {
     if (sanitized) return skip("built with a sanitizer: its address space is not limited");
     const TinyJob job;
+    job.trained("run", {"train.steps=1"});
+    const auto run_folder = job.run_folder("run"), rows = job.file("rows.tsv");
+    const auto gpt = job.write(
+        "gpt.toml",
+        "[model]\ntype = \"gpt\"\nlayers = 1\nhidden_size = 8\nheads = 1\nintermediate_size = 8\n"
+        "vocab_size = 261\nmax_positions = 8\n[task]\nkind = \"causal_lm\"\n[data]\ntrain = [\"rows.tsv\"]\n"
+        "tokenizer = \"bytes\"\n[train]\nsteps = 1\n" +
+            torch_slots("0.01"));
+    REQUIRE(run({"train", gpt, "--run", job.file("writes")}).code == 0);
     RunOptions less;
     less.environment["GLIBC_TUNABLES"] = "";  // no large pages, which all tests have
     less.in_child = [] {
         const rlimit limit{std::size_t{8} << 30, std::size_t{8} << 30};
         ::setrlimit(RLIMIT_AS, &limit);
     };
-    const auto outcome = run(job.train("run", {"model.vocab_size=50000000", "model.hidden_size=64"}), less);
-    INFO(outcome.err);
-    CHECK(outcome.code == 1);
-    for (const char* part : {"memory", "batch.size", "batch.max_length", "train.recompute"})
-        CHECK_THAT(outcome.err, contains(part));
-    for (const char* sign : {"frame #", "Exception raised from", "terminate called"})
-        CHECK(outcome.err.find(sign) == std::string::npos);
+    struct Case {
+        Words words, advice;
+    };
+    const Words size{"batch.size", "batch.max_length"}, bits{"precision.backend=amp/bf16_pure"},
+        cache{"cache.dtype"};
+    const std::vector<Case> cases{
+        {job.train("large"), with(size, {"train.grad_accumulation_steps", "train.recompute"})},
+        {{"predict", run_folder, "a film"}, with(size, bits)},
+        {{"evaluate", run_folder, rows}, with(size, bits)},
+        {{"embed", run_folder, "a film"}, with(size, bits)},
+        {{"generate", job.file("writes")}, with(with(bits, cache), {"--max-tokens", "batch.size"})}};
+    for (const auto& [words, advice] : cases) {
+        const auto outcome =
+            run(with(words, {"--set", "model.vocab_size=50000000", "--set", "model.hidden_size=64"}), less);
+        INFO(words[0] << ": " << outcome.err);
+        CHECK(outcome.code == 1);
+        CHECK_THAT(outcome.err, contains("memory"));
+        CHECK_THAT(outcome.err, contains("less memory is needed with "));
+        for (const auto& part : advice) CHECK_THAT(outcome.err, contains(part));
+        for (const char* sign : {"frame #", "Exception raised from", "terminate called"})
+            CHECK(outcome.err.find(sign) == std::string::npos);
+        if (words[0] == "train") continue;
+        CHECK(outcome.err.find("train.") == std::string::npos);
+    }
 }

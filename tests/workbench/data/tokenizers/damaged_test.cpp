@@ -1,6 +1,10 @@
 // Damage to a tokenizer.json is told with file and path. To add a case: put what is changed and what is said
 // into `cases`.
 #include "core/kernel/base/input_error.h"
+#include "core/kernel/base/limits.h"
+#include "core/workbench/data/tokenizers/pipeline/expression.h"
+#include "core/workbench/data/tokenizers/pipeline/greedy_pieces.h"
+#include "core/workbench/data/tokenizers/pipeline/unigram.h"
 #include "tokenizer_fixtures.h"
 
 #include <switchyard_test.h>
@@ -149,9 +153,74 @@ TEST_CASE("an expression is bounded in its length and in its steps") {
     CHECK_THAT(error(std::string(most + 1, 'a'), ""), test::contains("at most " + std::to_string(most)));
     CHECK(error("(?:a|a)*[bc]", std::string(12, 'a')) == "not found");
     CHECK_THAT(error("(?:a|a)*[bc]", std::string(60, 'a')), test::contains("cannot be matched"));
+    // One step for each character, and one to three more, as PCRE2 compiles or interprets it.
+    const std::string few = "\\Aa*?[ac][bd]";
+    const std::size_t steps = base::limits::expression_steps;
+    CHECK(error(few, std::string(steps - 3, 'a')) == "not found");
+    CHECK_THAT(error(few, std::string(steps, 'a')), test::contains("cannot be matched"));
     CHECK(error("\\p{L}+", std::string(1 << 20, 'a')) == "found");
     CHECK(error("(?:a|b)+", std::string(1 << 16, 'a')) == "found");
     for (const std::string refused :
          {"a{2}?", "\\G", "\\1", "\\p{Alpha}", "(?<n>a)", "(?x: a)", "[[a]]", "\\xff", "a(?i)b", "[:foo:]\\"})
         CHECK_THAT(error(refused, "a"), test::contains("is not taken"));
+}
+
+TEST_CASE("a vocabulary has as many tokens, and numbers as large, as its limit") {
+    constexpr auto most = base::limits::vocabulary_entries;
+    constexpr auto last = static_cast<std::int64_t>(most) - 1;
+    const auto error = [](const auto& make) -> std::string {
+        try {
+            make();
+            return "none";
+        } catch (const base::InputError& refused) {
+            return refused.what();
+        }
+    };
+    const auto words = [&](const data::NumberedTokens& tokens) {
+        return error([&] { return data::WholeWords(tokens, "a").count(); });
+    };
+    CHECK(words({{"a", last}}) == "none");
+    CHECK(words({{"a", last + 1}}) ==
+          "the token 'a' has the number 4194304; expected 0 to " + std::to_string(last));
+    {
+        data::NumberedTokens same(most + 1, {"a", 0});
+        CHECK(words(same) == "has more than 4194304 tokens");
+        same.pop_back();
+        CHECK(words(same) == "the token 'a' stands there twice");  // not too many of them
+    }
+    std::vector<std::string> tokens(most + 1, "a");
+    const auto pieces = [&] {
+        return error([&] { return data::Unigram(tokens, std::vector<double>(tokens.size()), {}).count(); });
+    };
+    CHECK(pieces() == "has more than 4194304 tokens");
+    tokens.pop_back();
+    CHECK(pieces() == "none");
+}
+
+TEST_CASE("numbers of tokens in a tokenizer.json are read up to the limit of a vocabulary") {
+    const auto most = std::to_string(base::limits::vocabulary_entries),
+               more = std::to_string(base::limits::vocabulary_entries + 1);
+    const auto unknown = [](const std::string& id) {
+        return error_with("unigram", R"({"model": {"unk_id": )" + id + "}}");
+    };
+    CHECK_THAT(unknown(most), test::contains("model.vocab: unk_id is 4194304, but there are "));
+    CHECK_THAT(unknown(more), test::contains("model.unk_id: expected a whole number from 0 to " + most));
+    const auto pair = [](const std::string& id) {
+        return error_with("bytes", R"({"post_processor": {"type": "BertProcessing", "sep": ["a", )" + id +
+                                       R"(], "cls": ["b", 1]}})");
+    };
+    CHECK(pair(most) == "none");
+    CHECK_THAT(pair(more),
+               test::contains("post_processor.sep[1]: expected a whole number from 0 to " + most));
+    const auto listed = [](const std::string& id) {
+        return error_with(
+            "bytes",
+            R"({"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x",)"
+            R"( "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}], "pair": [{"Sequence": {"id": "A",)"
+            R"( "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}], "special_tokens": {"x": {"id": "x",)"
+            R"( "ids": [)" +
+                id + R"(], "tokens": ["x"]}}}})");
+    };
+    CHECK(listed(most) == "none");
+    CHECK_THAT(listed(more), test::contains("expected a whole number from 0 to " + most));
 }

@@ -117,7 +117,7 @@ TEST_CASE("a GGUF file without a tokenizer, or with one that is not understood, 
     CHECK(problem_of(file(1, {entry(model, "gpt2")})) ==
           "tokenizer.ggml.tokens: expected a list of texts, got nothing");
     CHECK(problem_of(file(2, {entry(model, "gpt2"), list(tokens, {})})) ==
-          "tokenizer.ggml.tokens: expected 1 to 4194304 tokens, got a list of 0");
+          "tokenizer.ggml.tokens: expected one token or more, got a list of 0");
     CHECK(problem_of(file(2, {entry(model, "gpt2"), list(tokens, {"a", "b", "a"})})) ==
           "tokenizer.ggml.tokens: token 2, 'a', is token 0 too");
     CHECK(problem_of(file(2, {entry(model, "gpt2"), list(tokens, {"a", "\xff"})})) ==

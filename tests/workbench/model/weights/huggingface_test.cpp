@@ -1,8 +1,11 @@
 // Names and config.json of Hugging Face's models, both ways. To add a name: a line in a table.
 #include "core/workbench/model/weights/huggingface_config.h"
 #include "core/workbench/model/weights/huggingface_names.h"
+#include "core/workbench/model/weights/huggingface_task.h"
 
 #include <fstream>
+
+#include "core/kernel/base/limits.h"
 
 #include <switchyard_test.h>
 
@@ -230,4 +233,13 @@ TEST_CASE("a config.json that cannot be used says which key") {
     CHECK(error_of(R"({"model_type":"switchyard"})") == ": model: expected the section [model]");
     CHECK_THAT(error_of(R"({"model_type":"switchyard","model":{"layers":"many"}})"),
                test::contains("model.layers: got the string \"many\"; expected an integer"));
+}
+
+TEST_CASE("a config.json has as many labels without names as a vocabulary may have tokens") {
+    const auto read = [](const std::string& count) {
+        return model::read_huggingface_task(
+            write(R"({"architectures": ["BertForSequenceClassification"], "num_labels": )" + count + "}"));
+    };
+    CHECK(read("4194304").task.labels.size() == base::limits::vocabulary_entries);
+    CHECK_THAT(read("4194305").error, test::contains("num_labels: expected a number from 1 to 4194304"));
 }

@@ -203,7 +203,9 @@ Section distributed_section() {
         "backend", "who sums up gradients over the ranks; auto: nccl where run.device is cuda, else gloo",
         {.choices = {"auto", "gloo", "nccl"}}, {.also = "process_group_backend dist_backend"});
     rows.add<&D::timeout>(
-        "timeout", "seconds that a rank waits for the others in a step before it ends, naming who is missing",
+        "timeout",
+        "seconds that a rank waits for the others in a step, and without a sign of life of one, before it "
+        "ends, naming who is missing",
         {.min = 0, .max = 86400, .above_min = true}, {.also = "ddp_timeout timeout_seconds"});
     rows.add<&D::interface>("interface",
                             "network interface that ranks talk over, such as eth0; empty: that of the host's "

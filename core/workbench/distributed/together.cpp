@@ -11,8 +11,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double turn_seconds = 0.2;  // between two looks at whether somebody ended
-const std::string someone_ended = "ended";
+constexpr double turn_seconds = 0.2;        // between two looks at whether somebody ended
+const std::string someone_ended = "ended";  // or does not answer: then why that is thought
 
 class Deadline {
 public:
@@ -91,6 +91,12 @@ Ending end_as_speaker(Store& store, const Place& place, const LastWords& own, do
     return ending;
 }
 
+Ending without_speaker(const LastWords& own) {
+    if (!own.lost) return {own.text, own.code};
+    return {"error: rank 0, which all ranks meet at, is gone or does not answer (" + own.text + ")",
+            own.code};
+}
+
 }  // namespace
 
 std::vector<std::string> meet(Store& store, const Place& place, const std::string& meeting,
@@ -100,7 +106,8 @@ std::vector<std::string> meet(Store& store, const Place& place, const std::strin
     store.set(keys[static_cast<std::size_t>(place.rank)], word);
     const Deadline deadline(seconds);
     while (!store.wait(keys, std::min(turn_seconds, deadline.left()))) {
-        if (store.get(someone_ended)) throw RankLost("another rank ended");
+        if (const auto why = store.get(someone_ended))
+            throw RankLost(why->empty() ? "another rank ended" : *why);
         if (deadline.left() > 0.0) continue;
         std::vector<std::int64_t> missing;
         for (std::int64_t rank = 0; rank < place.world_size; ++rank)
@@ -113,18 +120,22 @@ std::vector<std::string> meet(Store& store, const Place& place, const std::strin
     return words;
 }
 
+void tell_those_who_wait(Store& store, const std::string& why) {
+    if (!store.get(someone_ended)) store.set(someone_ended, why);
+}
+
 Ending end_together(Store& store, const Place& place, const LastWords& own, double seconds) noexcept {
     try {
-        store.set(key_of("words", place.rank), words_of(own));
+        if (store.add(key_of("ended", place.rank), 1) == 1)
+            store.set(key_of("words", place.rank), words_of(own));
         store.set(someone_ended, "");
         if (place.rank == 0) return end_as_speaker(store, place, own, seconds);
-        if (!store.wait({"spoken"}, 2.0 * seconds)) return {own.text, own.code};
+        if (!store.wait({"spoken"}, 2.0 * seconds)) return without_speaker(own);
         const auto spoken = store.get("spoken");
         store.set(key_of("heard", place.rank), "");
         return {"", own.lost ? std::atoi(spoken->c_str()) : own.code};
     } catch (const std::exception&) {
-        if (!own.lost) return {own.text, own.code};
-        return {"error: rank 0 is gone, which all ranks meet at (" + own.text + ")", own.code};
+        return without_speaker(own);
     }
 }
 

@@ -15,6 +15,7 @@
 #include "core/workbench/cli/program_version.h"
 #include "core/workbench/cli/runtime_setup.h"
 #include "core/workbench/distributed/c10d.h"
+#include "core/workbench/distributed/signs_of_life.h"
 #include "core/workbench/distributed/together.h"
 #include "core/workbench/train/data_parallel.h"
 
@@ -151,8 +152,12 @@ int as_rank(const JobOptions& job, const std::function<int(TrainRanks*)>& train)
     const double timeout = config.distributed.timeout;
     const auto store = distributed::connect_store(*environment, timeout);
     const distributed::Place place{environment->rank, environment->world_size};
-    std::unique_ptr<TrainRanks> ranks;  // outlives what is thrown: its threads may be waiting
+    // They outlive what is thrown: their threads may be waiting.
+    std::unique_ptr<TrainRanks> ranks;
+    std::unique_ptr<distributed::Heartbeat> heartbeat;
     try {
+        heartbeat = std::make_unique<distributed::Heartbeat>(
+            distributed::connect_beside(*environment, timeout), place, timeout);
         ranks = std::make_unique<TrainRanks>(
             distributed::join_group(store, *environment, backend_of(config), config.distributed));
         // Before ranks that were told different things wait for each other in different places.

@@ -208,8 +208,9 @@ Section distributed_section() {
         "ends, naming who is missing",
         {.min = 0, .max = 86400, .above_min = true}, {.also = "ddp_timeout timeout_seconds"});
     rows.add<&D::interface>("interface",
-                            "network interface that ranks talk over, such as eth0; empty: that of the host's "
-                            "name, or the loopback where all ranks are on this machine",
+                            "network interface that ranks talk over, such as eth0, NCCL too unless "
+                            "NCCL_SOCKET_IFNAME is set; empty: that of the host's name, or the loopback "
+                            "where all ranks are on this machine",
                             {}, {.also = "GLOO_SOCKET_IFNAME NCCL_SOCKET_IFNAME network_interface"});
     rows.add<&D::lr_scaling>("lr_scaling",
                              "learning rate with several ranks, whose batches are one: as it stands there, "

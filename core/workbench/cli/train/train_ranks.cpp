@@ -15,6 +15,7 @@
 #include "core/workbench/cli/program_version.h"
 #include "core/workbench/cli/runtime_setup.h"
 #include "core/workbench/distributed/c10d.h"
+#include "core/workbench/distributed/nccl_library.h"
 #include "core/workbench/distributed/signs_of_life.h"
 #include "core/workbench/distributed/together.h"
 #include "core/workbench/train/data_parallel.h"
@@ -149,6 +150,8 @@ int as_rank(const JobOptions& job, const std::function<int(TrainRanks*)>& train)
     begin_anew_to_spin(config.runtime);
     if (environment->listening >= 0) ::fcntl(environment->listening, F_SETFD, FD_CLOEXEC);
     if (config.run.device == Device::cuda) take_device(*environment);
+    if (backend_of(config) == config::Collectives::nccl)
+        distributed::name_nccl_interface(config.distributed.interface);
     const double timeout = config.distributed.timeout;
     const auto store = distributed::connect_store(*environment, timeout);
     const distributed::Place place{environment->rank, environment->world_size};

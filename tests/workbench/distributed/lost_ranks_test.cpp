@@ -72,3 +72,13 @@ TEST_CASE("two processes that are one rank are told once, by rank 0, and all end
     check_refused_together(ranks, {"rank 1: error: two processes say that they are rank 1 of 3"},
                            job.run_folder("run"));
 }
+
+TEST_CASE("a variable that all ranks of a machine lack is told once") {
+    const TinyJob job;
+    const auto words = job.train("run");
+    const auto place = [](int rank) {
+        return std::map<std::string, std::string>{{"LOCAL_RANK", std::to_string(rank)}, {"MASTER_PORT", ""}};
+    };
+    HandStartedRanks ranks(2, {{words, 0, place(0)}, {words, 1, place(1)}});
+    check_refused_together(ranks, {"MASTER_PORT is missing in the environment"}, job.run_folder("run"));
+}

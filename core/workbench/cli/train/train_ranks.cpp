@@ -143,7 +143,12 @@ std::int64_t ranks_on_this_machine() {
 }
 
 int as_rank(const JobOptions& job, const std::function<int(TrainRanks*)>& train) {
-    const auto environment = distributed::rank_environment();
+    std::optional<RankEnvironment> environment;
+    try {
+        environment = distributed::rank_environment();
+    } catch (const distributed::ToldByAnother&) {
+        return Exit::bad_input;
+    }
     if (!environment) return train(nullptr);
     const auto looked = first_look(job);  // its mistakes are told below
     const auto config = looked.value_or(config::Config());

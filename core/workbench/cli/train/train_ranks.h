@@ -27,8 +27,8 @@ public:
     // What the first rank says, `said` there; on the others it does not matter. No other meeting of the run
     // is called `what`, nor "facts 1", "facts 2" or "leaving".
     std::string from_first(const std::string& what, const std::string& said);
-    // Throws Failure where ranks differ in the program or in `facts`. nullopt: this one cannot read what it is
-    // to do, which it tells when it tries.
+    // Throws Failure where ranks differ in the program or in `facts`. nullopt: this one cannot read what it
+    // is to do, which it tells when it tries.
     void check_alike(std::optional<train::RankFacts> facts);
     // When all are done: the first one has written everything. It leaves last.
     void leave();

@@ -1,4 +1,4 @@
-// c10d's store as one of ours. For c10d.cpp alone: it includes c10d's headers.
+// c10d's store as one of ours. For c10d.cpp alone, which includes c10d's headers before it.
 //
 // c10d waits without end for an answer of whoever serves the store, and where that process was stopped, or
 // its machine went away, none comes. So a question is asked on a thread of its own, and given up on.
@@ -16,7 +16,6 @@
 #include <vector>
 
 #include <c10/util/Exception.h>
-#include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/distributed/call_thread.h"

@@ -25,6 +25,11 @@ private:
 
 std::string key_of(const std::string& what, std::int64_t rank) { return what + "/" + std::to_string(rank); }
 
+// `process`: of those that are this rank, one as a rule.
+std::string heard_by(std::int64_t rank, std::int64_t process) {
+    return key_of("heard by " + std::to_string(process), rank);
+}
+
 std::string words_of(const LastWords& words) {
     return std::string(words.lost ? "lost " : "error ") + std::to_string(words.code) + " " + words.text;
 }
@@ -83,10 +88,14 @@ Ending end_as_speaker(Store& store, const Place& place, const LastWords& own, do
     }
     const auto ending = sum_up(heard, place);
     store.set("spoken", std::to_string(ending.code));
-    // Whoever serves the store goes last.
+    // Whoever serves the store goes last, also after several processes that are one rank.
     std::vector<std::string> those_who_hear;
-    for (const auto& [rank, words] : heard)
-        if (rank != place.rank) those_who_hear.push_back(key_of("heard", rank));
+    for (const auto& [rank, words] : heard) {
+        if (rank == place.rank) continue;
+        const auto processes = store.add(key_of("ended", rank), 0);
+        for (std::int64_t process = 1; process <= processes; ++process)
+            those_who_hear.push_back(heard_by(rank, process));
+    }
     store.wait(those_who_hear, std::min(seconds, 2.0));
     return ending;
 }
@@ -126,13 +135,13 @@ void tell_those_who_wait(Store& store, const std::string& why) {
 
 Ending end_together(Store& store, const Place& place, const LastWords& own, double seconds) noexcept {
     try {
-        if (store.add(key_of("ended", place.rank), 1) == 1)
-            store.set(key_of("words", place.rank), words_of(own));
+        const auto process = store.add(key_of("ended", place.rank), 1);
+        if (process == 1) store.set(key_of("words", place.rank), words_of(own));
         store.set(someone_ended, "");
         if (place.rank == 0) return end_as_speaker(store, place, own, seconds);
         if (!store.wait({"spoken"}, 2.0 * seconds)) return without_speaker(own);
         const auto spoken = store.get("spoken");
-        store.set(key_of("heard", place.rank), "");
+        store.set(heard_by(place.rank, process), "");
         return {"", own.lost ? std::atoi(spoken->c_str()) : own.code};
     } catch (const std::exception&) {
         return without_speaker(own);

@@ -203,11 +203,14 @@ Section distributed_section() {
         "backend", "who sums up gradients over the ranks; auto: nccl where run.device is cuda, else gloo",
         {.choices = {"auto", "gloo", "nccl"}}, {.also = "process_group_backend dist_backend"});
     rows.add<&D::timeout>(
-        "timeout", "seconds that a rank waits for the others in a step before it ends, naming who is missing",
+        "timeout",
+        "seconds that a rank waits for the others in a step, and without a sign of life of one, before it "
+        "ends, naming who is missing",
         {.min = 0, .max = 86400, .above_min = true}, {.also = "ddp_timeout timeout_seconds"});
     rows.add<&D::interface>("interface",
-                            "network interface that ranks talk over, such as eth0; empty: that of the host's "
-                            "name, or the loopback where all ranks are on this machine",
+                            "network interface that ranks talk over, such as eth0, NCCL too unless "
+                            "NCCL_SOCKET_IFNAME is set; empty: that of the host's name, or the loopback "
+                            "where all ranks are on this machine",
                             {}, {.also = "GLOO_SOCKET_IFNAME NCCL_SOCKET_IFNAME network_interface"});
     rows.add<&D::lr_scaling>("lr_scaling",
                              "learning rate with several ranks, whose batches are one: as it stands there, "

@@ -19,77 +19,14 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/joined.h"
+#include "core/workbench/distributed/c10d_store.h"
 #include "core/workbench/distributed/nccl_library.h"
 
 namespace switchyard::distributed {
 namespace {
 
-using Milliseconds = std::chrono::milliseconds;
-
 constexpr std::size_t mebibyte = 1024 * 1024;
 constexpr std::size_t first_bucket_bytes = mebibyte;  // so that the first sum begins early
-
-Milliseconds milliseconds(double seconds) {
-    return Milliseconds(std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds * 1000.0)));
-}
-
-// Without where in LibTorch it was thrown.
-std::string first_line(const std::exception& error) {
-    const auto* const ours = dynamic_cast<const c10::Error*>(&error);
-    const std::string text = ours != nullptr ? ours->what_without_backtrace() : error.what();
-    return text.substr(0, text.find('\n'));
-}
-
-std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
-
-class C10dStore final : public Store {
-public:
-    explicit C10dStore(c10::intrusive_ptr<c10d::Store> store) : store_(std::move(store)) {}
-
-    void set(const std::string& key, const std::string& value) override {
-        asked([&] { store_->set(key, bytes_of(value)); });
-    }
-    std::optional<std::string> get(const std::string& key) override {
-        std::optional<std::string> found;
-        asked([&] {
-            if (!store_->check({key})) return;
-            const auto bytes = store_->get(key);
-            found.emplace(bytes.begin(), bytes.end());
-        });
-        return found;
-    }
-    std::int64_t add(const std::string& key, std::int64_t amount) override {
-        std::int64_t sum = 0;
-        asked([&] { sum = store_->add(key, amount); });
-        return sum;
-    }
-    bool wait(const std::vector<std::string>& keys, double seconds) override {
-        if (keys.empty()) return true;
-        bool there = false;
-        asked([&] { there = store_->check(keys); });
-        if (there || seconds <= 0.0) return there;
-        try {
-            store_->wait(keys, milliseconds(seconds));
-            return true;
-        } catch (const std::exception&) {
-            asked([&] { there = store_->check(keys); });  // throws if it is not only late
-            return there;
-        }
-    }
-    const c10::intrusive_ptr<c10d::Store>& c10d() const { return store_; }
-
-private:
-    template <class Question>
-    static void asked(const Question& question) {
-        try {
-            question();
-        } catch (const std::exception& error) {
-            throw StoreGone(first_line(error));
-        }
-    }
-
-    c10::intrusive_ptr<c10d::Store> store_;
-};
 
 // When sums begin and end, the latter on threads of the process group.
 class SumTimes {
@@ -439,8 +376,10 @@ std::shared_ptr<Store> connect_store(const RankEnvironment& environment, double 
     if (options.isServer && environment.listening >= 0) options.masterListenFd = environment.listening;
     try {
         auto store = c10::make_intrusive<c10d::TCPStore>(environment.address, options);
-        return std::make_shared<C10dStore>(c10::make_intrusive<c10d::PrefixStore>(
-            "switchyard/" + std::to_string(environment.attempt), std::move(store)));
+        return std::make_shared<C10dStore>(
+            c10::make_intrusive<c10d::PrefixStore>("switchyard/" + std::to_string(environment.attempt),
+                                                   std::move(store)),
+            timeout_seconds);
     } catch (const std::exception& error) {
         const auto why = first_line(error);
         if (why.find("EADDRINUSE") != std::string::npos)
@@ -456,6 +395,12 @@ std::shared_ptr<Store> connect_store(const RankEnvironment& environment, double 
                                socket_text(environment) + " (MASTER_ADDR, MASTER_PORT) within " +
                                std::to_string(static_cast<std::int64_t>(timeout_seconds)) + " s: " + why);
     }
+}
+
+std::shared_ptr<Store> connect_beside(const RankEnvironment& environment, double timeout_seconds) {
+    auto served = environment;
+    served.has_server = true;
+    return connect_store(served, timeout_seconds);
 }
 
 std::unique_ptr<Group> join_group(const std::shared_ptr<Store>& store, const RankEnvironment& environment,

@@ -20,15 +20,16 @@ struct Starter {
     const char* local_rank;
     const char* local_size;
     const char* job;    // tells apart jobs of one machine, whose ports must differ
+    const char* step;   // likewise, what runs at once in a job
     const char* hosts;  // a list, the one of rank 0 first
 };
 constexpr std::array<Starter, 4> starters{
-    {{"torchrun or `switchyard launch`", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "", ""},
+    {{"torchrun or `switchyard launch`", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "", "", ""},
      {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-      "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE", ""},
-     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_JOB_ID",
+      "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE", "", ""},
+     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_JOB_ID", "SLURM_STEP_ID",
       "SLURM_STEP_NODELIST"},
-     {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_JOBID", ""}}};
+     {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_JOBID", "", ""}}};
 
 constexpr std::int64_t most_ranks = 1 << 20;
 constexpr std::int64_t usual_port = 29500;  // PyTorch's
@@ -94,7 +95,9 @@ std::string address_of(const Reader& read, const Starter& starter, const RankEnv
 std::int64_t given_port(const Reader& read, const Starter& starter) {
     if (const auto given = read.number("MASTER_PORT", 1, 65535)) return *given;
     if (*starter.job == '\0') missing("MASTER_PORT", starter.size, "a free port of the host of rank 0");
-    return port_of(read.text(starter.job).value_or(""));
+    auto job = read.text(starter.job).value_or("");
+    if (const auto step = read.text(starter.step)) job += "." + *step;
+    return port_of(job);
 }
 
 }  // namespace
@@ -131,8 +134,13 @@ std::optional<RankEnvironment> rank_environment(const Variables& variable) {
     }
     made.local_rank = read.number(starter->local_rank, 0, most_ranks).value_or(0);
     made.local_world_size = read.number(starter->local_size, 1, most_ranks).value_or(1);
-    made.address = address_of(read, *starter, made);
-    made.port = given_port(read, *starter);
+    try {
+        made.address = address_of(read, *starter, made);
+        made.port = given_port(read, *starter);
+    } catch (const base::InputError& error) {
+        if (made.rank > 0 && made.local_rank > 0) throw ToldByAnother(error.what());
+        throw;
+    }
     const auto agent = read.text("TORCHELASTIC_USE_AGENT_STORE");
     made.has_server = agent == "True" || agent == "1";
     made.attempt = read.number(attempt_variable, 0, most_ranks).value_or(0);

@@ -4,7 +4,8 @@
 //                                                             MASTER_ADDR MASTER_PORT
 //     mpirun (Open MPI)   OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
 //     mpirun (MPICH, Intel MPI)   PMI_RANK PMI_SIZE MPI_LOCALRANKID MPI_LOCALNRANKS
-//     srun   SLURM_PROCID SLURM_STEP_NUM_TASKS SLURM_LOCALID, SLURM_STEP_NODELIST for the first host
+//     srun   SLURM_PROCID SLURM_STEP_NUM_TASKS SLURM_LOCALID, SLURM_STEP_NODELIST for the first host,
+//            SLURM_JOB_ID and SLURM_STEP_ID for a port of their own
 //
 // The first of these that says anything is taken. MASTER_ADDR and MASTER_PORT go before what the others
 // leave to be concluded.
@@ -14,6 +15,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+
+#include "core/kernel/base/input_error.h"
 
 namespace switchyard::distributed {
 
@@ -32,6 +35,11 @@ struct RankEnvironment {
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 // Of this process.
 std::optional<std::string> variable_of_process(const std::string& name);
+
+// Where ranks meet is not said, or wrongly; the first rank on this machine, which was told the same, says so.
+struct ToldByAnother : base::InputError {
+    using InputError::InputError;
+};
 
 // nullopt: this process trains alone. Throws base::InputError naming the variable that is missing or is none
 // of these programs'.

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <string>
+#include <cstdlib>
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/machine/dlopen_error.h"
@@ -16,6 +16,11 @@ namespace {
 }
 
 }  // namespace
+
+void name_nccl_interface(const std::string& interface) {
+    // Without "=" it would be all interfaces that begin so.
+    if (!interface.empty()) ::setenv("NCCL_SOCKET_IFNAME", ("=" + interface).c_str(), 0);
+}
 
 void add_nccl(void* group, const void* store, double timeout_seconds) {
     const auto path = machine::belonging_path(nccl_library);

@@ -11,8 +11,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double turn_seconds = 0.2;  // between two looks at whether somebody ended
-const std::string someone_ended = "ended";
+constexpr double turn_seconds = 0.2;        // between two looks at whether somebody ended
+const std::string someone_ended = "ended";  // or does not answer: then why that is thought
 
 class Deadline {
 public:
@@ -24,6 +24,11 @@ private:
 };
 
 std::string key_of(const std::string& what, std::int64_t rank) { return what + "/" + std::to_string(rank); }
+
+// `process`: of those that are this rank, one as a rule.
+std::string heard_by(std::int64_t rank, std::int64_t process) {
+    return key_of("heard by " + std::to_string(process), rank);
+}
 
 std::string words_of(const LastWords& words) {
     return std::string(words.lost ? "lost " : "error ") + std::to_string(words.code) + " " + words.text;
@@ -83,12 +88,22 @@ Ending end_as_speaker(Store& store, const Place& place, const LastWords& own, do
     }
     const auto ending = sum_up(heard, place);
     store.set("spoken", std::to_string(ending.code));
-    // Whoever serves the store goes last.
+    // Whoever serves the store goes last, also after several processes that are one rank.
     std::vector<std::string> those_who_hear;
-    for (const auto& [rank, words] : heard)
-        if (rank != place.rank) those_who_hear.push_back(key_of("heard", rank));
+    for (const auto& [rank, words] : heard) {
+        if (rank == place.rank) continue;
+        const auto processes = store.add(key_of("ended", rank), 0);
+        for (std::int64_t process = 1; process <= processes; ++process)
+            those_who_hear.push_back(heard_by(rank, process));
+    }
     store.wait(those_who_hear, std::min(seconds, 2.0));
     return ending;
+}
+
+Ending without_speaker(const LastWords& own) {
+    if (!own.lost) return {own.text, own.code};
+    return {"error: rank 0, which all ranks meet at, is gone or does not answer (" + own.text + ")",
+            own.code};
 }
 
 }  // namespace
@@ -100,7 +115,8 @@ std::vector<std::string> meet(Store& store, const Place& place, const std::strin
     store.set(keys[static_cast<std::size_t>(place.rank)], word);
     const Deadline deadline(seconds);
     while (!store.wait(keys, std::min(turn_seconds, deadline.left()))) {
-        if (store.get(someone_ended)) throw RankLost("another rank ended");
+        if (const auto why = store.get(someone_ended))
+            throw RankLost(why->empty() ? "another rank ended" : *why);
         if (deadline.left() > 0.0) continue;
         std::vector<std::int64_t> missing;
         for (std::int64_t rank = 0; rank < place.world_size; ++rank)
@@ -113,18 +129,22 @@ std::vector<std::string> meet(Store& store, const Place& place, const std::strin
     return words;
 }
 
+void tell_those_who_wait(Store& store, const std::string& why) {
+    if (!store.get(someone_ended)) store.set(someone_ended, why);
+}
+
 Ending end_together(Store& store, const Place& place, const LastWords& own, double seconds) noexcept {
     try {
-        store.set(key_of("words", place.rank), words_of(own));
+        const auto process = store.add(key_of("ended", place.rank), 1);
+        if (process == 1) store.set(key_of("words", place.rank), words_of(own));
         store.set(someone_ended, "");
         if (place.rank == 0) return end_as_speaker(store, place, own, seconds);
-        if (!store.wait({"spoken"}, 2.0 * seconds)) return {own.text, own.code};
+        if (!store.wait({"spoken"}, 2.0 * seconds)) return without_speaker(own);
         const auto spoken = store.get("spoken");
-        store.set(key_of("heard", place.rank), "");
+        store.set(heard_by(place.rank, process), "");
         return {"", own.lost ? std::atoi(spoken->c_str()) : own.code};
     } catch (const std::exception&) {
-        if (!own.lost) return {own.text, own.code};
-        return {"error: rank 0 is gone, which all ranks meet at (" + own.text + ")", own.code};
+        return without_speaker(own);
     }
 }
 

@@ -34,6 +34,9 @@ struct Place {
 std::vector<std::string> meet(Store& store, const Place& place, const std::string& meeting,
                               const std::string& word, double seconds);
 
+// What whoever waits at a meeting ends with from now on, unless a rank has ended already.
+void tell_those_who_wait(Store& store, const std::string& why);
+
 // Why a rank ends.
 struct LastWords {
     std::string text;
@@ -47,7 +50,7 @@ struct Ending {
 };
 
 // Leaves the last words where other ranks find them, hears theirs for at most `seconds`, and says how this
-// process ends. Throws nothing.
+// process ends. Of two processes that are one rank the first one's words count. Throws nothing.
 Ending end_together(Store& store, const Place& place, const LastWords& own, double seconds) noexcept;
 
 }  // namespace switchyard::distributed

@@ -95,15 +95,18 @@ TEST_CASE("ranks of Open MPI on one machine need no address") {
                test::contains("MASTER_ADDR is missing in the environment, which has OMPI_COMM_WORLD_SIZE"));
 }
 
-TEST_CASE("ranks of SLURM meet on the first host of their step") {
-    const auto rank = in({{"SLURM_PROCID", "5"},
-                          {"SLURM_STEP_NUM_TASKS", "8"},
-                          {"SLURM_LOCALID", "1"},
-                          {"SLURM_JOB_ID", "1234"},
-                          {"SLURM_STEP_NODELIST", "gpu[017-018,020]"}});
+TEST_CASE("ranks of SLURM meet on the first host of their step, and those of another step elsewhere") {
+    const Given given{{"SLURM_PROCID", "5"},  {"SLURM_STEP_NUM_TASKS", "8"},
+                      {"SLURM_LOCALID", "1"}, {"SLURM_JOB_ID", "1234"},
+                      {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NODELIST", "gpu[017-018,020]"}};
+    const auto rank = in(given);
     CHECK(rank->rank == 5);
     CHECK(rank->local_rank == 1);
     CHECK(rank->address == "gpu017");
+    CHECK(in(with(given, {{"SLURM_PROCID", "0"}}))->port == rank->port);
+    CHECK(in(with(given, {{"SLURM_JOB_ID", "1235"}}))->port != rank->port);
+    CHECK(in(with(given, {{"SLURM_STEP_ID", "1"}}))->port != rank->port);
+    CHECK(in(with(given, {{"SLURM_JOB_ID", "123"}, {"SLURM_STEP_ID", "40"}}))->port != rank->port);
     using distributed::first_host;
     CHECK(first_host("one") == "one");
     CHECK(first_host("one,two") == "one");
@@ -141,4 +144,29 @@ TEST_CASE("a variable that is missing or foreign is named") {
     CHECK(refused(with(torchrun, {{"RANK", "4"}})) ==
           "error: RANK in the environment: got 4, but WORLD_SIZE is 4: ranks are numbered from 0");
     CHECK_THAT(refused({{"RANK", "a\x1b[2J"}, {"WORLD_SIZE", "2"}}), !test::contains("\x1b"));
+}
+
+TEST_CASE("what all ranks of a machine were told wrongly the first of them says") {
+    const auto says = [](Given given, const std::string& without) {
+        given.erase(without);
+        try {
+            in(given);
+        } catch (const distributed::ToldByAnother&) {
+            return false;
+        } catch (const base::InputError&) {
+            return true;
+        }
+        FAIL("it was taken");
+        return true;
+    };
+    for (const std::string name : {"MASTER_ADDR", "MASTER_PORT"}) {
+        INFO(name);
+        CHECK(says(with(torchrun, {{"RANK", "0"}, {"LOCAL_RANK", "0"}}), name));
+        CHECK_FALSE(says(torchrun, name));
+        // The first on another machine, and one of whom nobody says where it is.
+        CHECK(says(with(torchrun, {{"RANK", "2"}, {"LOCAL_RANK", "0"}}), name));
+        CHECK(says({{"RANK", "1"}, {"WORLD_SIZE", "2"}}, name));
+    }
+    CHECK_FALSE(says(with(torchrun, {{"MASTER_PORT", "no"}}), ""));
+    CHECK(says(with(torchrun, {{"RANK", "7"}}), ""));  // its own affair
 }

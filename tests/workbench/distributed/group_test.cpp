@@ -1,4 +1,5 @@
 // Sums, texts and gradients over ranks that are threads here; c10d and Gloo are the real ones.
+#include <cstdlib>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 #include <switchyard_test.h>
 #include "core/kernel/base/input_error.h"
 #include "core/workbench/distributed/mesh.h"
+#include "core/workbench/distributed/nccl_library.h"
 #include "some_ranks.h"
 
 using namespace switchyard;
@@ -330,4 +332,20 @@ TEST_CASE("a port in use and a rank 0 that is not there are named") {
     nowhere.port = 1;  // of the system, closed
     CHECK_THROWS_WITH(connect_store(nowhere, 0.1),
                       test::contains("rank 1 of 2 cannot reach rank 0 at 127.0.0.1:1"));
+}
+
+TEST_CASE("the network interface is told to NCCL, unless the environment names one") {
+    const std::string variable = "NCCL_SOCKET_IFNAME";
+    const auto told = [&] {
+        const char* const value = std::getenv(variable.c_str());
+        return std::string(value == nullptr ? "(nothing)" : value);
+    };
+    ::unsetenv(variable.c_str());
+    name_nccl_interface("");
+    CHECK(told() == "(nothing)");
+    name_nccl_interface("ib0");
+    CHECK(told() == "=ib0");
+    name_nccl_interface("eth1");
+    CHECK(told() == "=ib0");
+    ::unsetenv(variable.c_str());
 }

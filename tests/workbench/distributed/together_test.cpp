@@ -1,60 +1,17 @@
 // Ranks that meet, and how they end where one of them cannot go on. A rank is a thread here, the store a map.
-#include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <map>
-#include <mutex>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <switchyard_test.h>
 #include "core/workbench/distributed/together.h"
+#include "map_store.h"
 
 using namespace switchyard;
 using namespace switchyard::distributed;
+using test::MapStore;
 
 namespace {
-
-// It knows which ranks will never set anything: nobody waits for a word of theirs.
-class MapStore final : public Store {
-public:
-    explicit MapStore(std::vector<std::int64_t> gone = {}) : gone_(std::move(gone)) {}
-    void set(const std::string& key, const std::string& value) override {
-        const std::lock_guard lock(mutex_);
-        values_[key] = value;
-        changed_.notify_all();
-    }
-    std::optional<std::string> get(const std::string& key) override {
-        const std::lock_guard lock(mutex_);
-        const auto found = values_.find(key);
-        return found == values_.end() ? std::nullopt : std::optional(found->second);
-    }
-    std::int64_t add(const std::string& key, std::int64_t amount) override {
-        const std::lock_guard lock(mutex_);
-        return counts_[key] += amount;
-    }
-    bool wait(const std::vector<std::string>& keys, double seconds) override {
-        if (std::ranges::any_of(keys, [&](const auto& key) { return is_of_gone(key); })) return false;
-        std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
-            return std::ranges::all_of(keys, [&](const auto& key) { return values_.contains(key); });
-        });
-    }
-
-private:
-    bool is_of_gone(const std::string& key) const {
-        return std::ranges::any_of(gone_,
-                                   [&](auto rank) { return key.ends_with("/" + std::to_string(rank)); });
-    }
-
-    std::vector<std::int64_t> gone_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::map<std::string, std::string> values_;
-    std::map<std::string, std::int64_t> counts_;
-};
 
 struct GoneStore final : Store {
     void set(const std::string&, const std::string&) override { throw StoreGone("connection reset"); }
@@ -155,11 +112,39 @@ TEST_CASE("a rank that left no word is named by rank 0") {
 TEST_CASE("without rank 0 each rank speaks for itself") {
     GoneStore gone;
     const auto lost = end_together(gone, {1, 2}, {"Connection closed", 1, true}, long_enough);
-    CHECK(lost.text == "error: rank 0 is gone, which all ranks meet at (Connection closed)");
+    const std::string gone_or_silent =
+        "error: rank 0, which all ranks meet at, is gone or does not answer (Connection closed)";
+    CHECK(lost.text == gone_or_silent);
     CHECK(end_together(gone, {1, 2}, {"error: own", 5, false}, long_enough).text == "error: own");
 
     MapStore silent;  // somebody else serves it, rank 0 says nothing
     const auto alone = end_together(silent, {1, 2}, {"error: own", 5, false}, 0.01);
     CHECK(alone.text == "error: own");
     CHECK(alone.code == 5);
+    CHECK(end_together(silent, {1, 2}, {"Connection closed", 1, true}, 0.01).text == gone_or_silent);
+}
+
+TEST_CASE("of two processes that are one rank the words of the first that ends are told") {
+    MapStore store;
+    const LastWords twice{"error: two processes say that they are rank 1", 2, false};
+    const auto first = end_together(store, {1, 2}, twice, 0.01);  // nobody speaks yet
+    CHECK(first.code == 2);
+    std::vector<Ending> ended(2);
+    at_places(2, [&](const Place& place) {
+        ended[static_cast<std::size_t>(place.rank)] =
+            end_together(store, place, {"another rank ended", 1, true}, long_enough);
+    });
+    CHECK(ended[0].text == "rank 1: error: two processes say that they are rank 1");
+    CHECK(ended[0].code == 2);
+    CHECK(ended[1].text == "");
+    CHECK(ended[1].code == 2);
+}
+
+TEST_CASE("who waits at a meeting is told why another rank is taken for lost") {
+    MapStore store;
+    tell_those_who_wait(store, "rank 1 gave no sign of life for 30 s");
+    const auto waits = [&] { meet(store, {0, 2}, "first", "", long_enough); };
+    CHECK_THROWS_WITH(waits(), "rank 1 gave no sign of life for 30 s");
+    tell_those_who_wait(store, "something else");
+    CHECK_THROWS_WITH(waits(), "rank 1 gave no sign of life for 30 s");
 }

@@ -390,7 +390,8 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
     auto facts = train::facts_of(planned->config, session.tokenizer(), at::get_num_threads(), planned->host);
     facts.config = said;
     facts.ranks = session.ranks();
-    if (ranks != nullptr) ranks->check_alike(facts, session.plan_text());
+    if (ranks != nullptr)
+        ranks->check_alike({{"", facts, train::plugins_of(planned->plan), session.plan_text()}});
     if (!checkpoint) session.load_initial_weights();
     std::string too_long;
     const auto answered = pairs_to_answer(session, too_long);

@@ -15,6 +15,8 @@
 #include "core/workbench/cli/program_version.h"
 #include "core/workbench/cli/runtime_setup.h"
 #include "core/workbench/distributed/c10d.h"
+#include "core/workbench/distributed/nccl_library.h"
+#include "core/workbench/distributed/signs_of_life.h"
 #include "core/workbench/distributed/together.h"
 #include "core/workbench/train/data_parallel.h"
 
@@ -90,12 +92,6 @@ distributed::LastWords last_words(const std::exception_ptr& thrown) {
     return {told.text, told.code, false};
 }
 
-// How many threads a rank has is its host's affair.
-bool must_be_alike(const train::FactChange& change) {
-    if (change.key == "runtime.threads") return false;
-    return change.counts || change.key == "libtorch";
-}
-
 // Threads that still wait for other ranks are not waited for.
 [[noreturn]] void end_process(distributed::Store& store, const distributed::Place& place, double timeout) {
     const auto ending = distributed::end_together(store, place, last_words(std::current_exception()),
@@ -114,26 +110,18 @@ std::string TrainRanks::from_first(const std::string& what, const std::string& s
         .front();
 }
 
-void TrainRanks::check_alike(const train::RunFacts& facts, const std::string& plan_text) {
-    const auto meet = [&](const std::string& what, const std::string& said) {
-        return distributed::meet(group_->store(), group_->place(), what, said, train::long_wait_seconds);
-    };
-    const auto all_facts = meet("facts", train::to_json(facts).dump());
-    const auto plans = meet("plans", "program: " + version_text() + "\n" + plan_text);
-    const auto facts_of = [&](std::size_t rank) {
-        return train::facts_from(base::parse_json(all_facts[rank]).value);
+void TrainRanks::check_alike(std::optional<train::RankFacts> facts) {
+    if (facts) facts->program = version_text();
+    const auto all = distributed::meet(group_->store(), group_->place(), "facts " + std::to_string(++checks_),
+                                       facts ? train::to_json(*facts).dump() : "", train::long_wait_seconds);
+    const auto facts_of = [&](const std::string& word) {
+        return train::rank_facts_from(base::parse_json(word).value);
     };
     std::string problems;
-    for (std::size_t rank = 1; rank < all_facts.size(); ++rank) {
-        const auto name = "rank " + std::to_string(rank);
-        for (const auto& change : train::changes_between(facts_of(0), facts_of(rank))) {
-            if (must_be_alike(change))
-                problems += name + " has another " + change.key + " than rank 0: " + change.now +
-                            " instead of " + change.before + "\n";
-        }
-        if (problems.empty() && plans[rank] != plans[0])
-            problems += name + " runs another program, other components or other samples than rank 0:\n" +
-                        plans[rank] + "instead of\n" + plans[0];
+    for (std::size_t rank = 1; rank < all.size(); ++rank) {
+        if (all[rank] == all[0] || all[rank].empty() || all[0].empty()) continue;
+        problems +=
+            train::differences(facts_of(all[0]), facts_of(all[rank]), static_cast<std::int64_t>(rank));
     }
     if (!problems.empty()) throw Failure(problems + "all ranks need the same program, job and data");
 }
@@ -155,19 +143,33 @@ std::int64_t ranks_on_this_machine() {
 }
 
 int as_rank(const JobOptions& job, const std::function<int(TrainRanks*)>& train) {
-    const auto environment = distributed::rank_environment();
+    std::optional<RankEnvironment> environment;
+    try {
+        environment = distributed::rank_environment();
+    } catch (const distributed::ToldByAnother&) {
+        return Exit::bad_input;
+    }
     if (!environment) return train(nullptr);
-    const auto config = first_look(job).value_or(config::Config());  // its mistakes are told below
+    const auto looked = first_look(job);  // its mistakes are told below
+    const auto config = looked.value_or(config::Config());
     begin_anew_to_spin(config.runtime);
     if (environment->listening >= 0) ::fcntl(environment->listening, F_SETFD, FD_CLOEXEC);
     if (config.run.device == Device::cuda) take_device(*environment);
+    if (backend_of(config) == config::Collectives::nccl)
+        distributed::name_nccl_interface(config.distributed.interface);
     const double timeout = config.distributed.timeout;
     const auto store = distributed::connect_store(*environment, timeout);
     const distributed::Place place{environment->rank, environment->world_size};
-    std::unique_ptr<TrainRanks> ranks;  // outlives what is thrown: its threads may be waiting
+    // They outlive what is thrown: their threads may be waiting.
+    std::unique_ptr<TrainRanks> ranks;
+    std::unique_ptr<distributed::Heartbeat> heartbeat;
     try {
+        heartbeat = std::make_unique<distributed::Heartbeat>(
+            distributed::connect_beside(*environment, timeout), place, timeout);
         ranks = std::make_unique<TrainRanks>(
             distributed::join_group(store, *environment, backend_of(config), config.distributed));
+        // Before ranks that were told different things wait for each other in different places.
+        ranks->check_alike(looked ? std::optional(train::facts_at_start(*looked)) : std::nullopt);
         int code = Exit::fine;
         {
             const Silence silence(!ranks->is_first());

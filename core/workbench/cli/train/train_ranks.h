@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/kernel/config/config.h"
 #include "core/workbench/cli/job/job.h"
 #include "core/workbench/distributed/environment.h"
 #include "core/workbench/distributed/group.h"
-#include "core/workbench/train/run_facts.h"
+#include "core/workbench/train/rank_facts.h"
 
 namespace switchyard::cli {
 
@@ -24,15 +25,17 @@ public:
     distributed::Group& group() { return *group_; }
 
     // What the first rank says, `said` there; on the others it does not matter. No other meeting of the run
-    // is called `what`, nor "facts", "plans" or "leaving".
+    // is called `what`, nor "facts 1", "facts 2" or "leaving".
     std::string from_first(const std::string& what, const std::string& said);
-    // Throws Failure where ranks differ in anything that decides on the numbers of the run.
-    void check_alike(const train::RunFacts& facts, const std::string& plan_text);
+    // Throws Failure where ranks differ in the program or in `facts`. nullopt: this one cannot read what it
+    // is to do, which it tells when it tries.
+    void check_alike(std::optional<train::RankFacts> facts);
     // When all are done: the first one has written everything. It leaves last.
     void leave();
 
 private:
     std::unique_ptr<distributed::Group> group_;
+    std::int64_t checks_ = 0;
 };
 
 // Runs a training, as a rank where the environment makes this process one; nullptr: it is not. Returns the

@@ -66,7 +66,9 @@ TEST_CASE("stages step with every optimizer, clipped by the whole norm, run agai
     };
     check_all(
         {piped("gpt", "causal_lm", 2, by("lamb", "naive")), piped("gpt", "causal_lm", 2, by("muon", "naive")),
-         piped("gpt", "causal_lm", 2, by("lion", "naive")), piped("t5", "seq2seq", 2, by("adamw", "fused")),
+         piped("gpt", "causal_lm", 2, by("lion", "naive")),
+         piped("bert", "masked_lm", 2, by("adam", "naive")), piped("gpt", "causal_lm", 2, by("sgd", "torch")),
+         piped("t5", "seq2seq", 2, by("adamw", "fused")),
          piped("t5", "seq2seq", 2, {"train.recompute=layers"}),
          piped("gpt", "causal_lm", 2, {"train.recompute=attention", "train.ema=0.9"}),
          piped("bert", "masked_lm", 2, {"attention.backend=flash", "normalization.backend=fused"}),
@@ -89,22 +91,6 @@ TEST_CASE("a step of one micro-batch, and of fewer than there are stages, is wha
         for (const auto& rank : train_on_ranks(one, 4, accumulated)) {
             CHECK(distance(rank.parameters, alone.parameters) <= 10 * rounding);
             CHECK(distance(rank.losses, alone.losses) <= 10 * rounding);
-        }
-    }
-}
-
-TEST_CASE("an overflow in one stage skips the step on all") {
-    for (const std::int64_t data : {1, 2}) {
-        const auto one = piped("gpt", "causal_lm", 2,
-                               {"precision.backend=amp/fp16", "train.epochs=3", "optimizer.max_grad_norm=0",
-                                "precision.options.fp16.init_scale=16777216.0"},
-                               data);
-        const auto ranks = train_on_ranks(one, 4, 1);
-        CHECK(std::ranges::count(ranks[0].skipped, true) > 0);
-        CHECK(std::ranges::count(ranks[0].skipped, false) > 0);
-        for (const auto& rank : ranks) {
-            CHECK(rank.skipped == ranks[0].skipped);
-            CHECK(rank.parameters.equal(ranks[0].parameters));
         }
     }
 }

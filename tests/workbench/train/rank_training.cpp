@@ -59,6 +59,14 @@ Sets sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated) {
     return all;
 }
 
+Sets rank_sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated) {
+    auto sets = sets_of(one, batch, accumulated);
+    sets.push_back("distributed.mesh.tensor=" + std::to_string(one.tensor));
+    sets.push_back("distributed.mesh.pipeline=" + std::to_string(one.pipeline));
+    if (one.sequence) sets.emplace_back("distributed.sequence_parallel=true");
+    return sets;
+}
+
 at::Tensor values_of(const model::Parameters& parameters) {
     std::vector<at::Tensor> values;
     for (const auto& parameter : parameters.all())
@@ -67,6 +75,26 @@ at::Tensor values_of(const model::Parameters& parameters) {
 }
 
 namespace {
+
+std::map<std::string, at::Tensor> next_gradients(ShortTraining& job) {
+    const auto& precision = job.session.plan().precision();
+    auto batches = job.trainer.next_group();
+    precision.begin_step();
+    job.trainer.accumulate(batches);
+    auto gradients = job.trainer.unscaled_gradients();
+    precision.end_step();
+    std::vector<std::string> names;
+    if (const auto* const parts = job.session.model_parts()) {
+        gradients = parts->whole(gradients);
+        for (const auto& parameter : parts->all()) names.push_back(parameter.name);
+    } else {
+        for (const auto& parameter : job.session.parameters().all()) names.push_back(parameter.name);
+    }
+    std::map<std::string, at::Tensor> by_name;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (gradients[i].defined()) by_name[names[i]] = gradients[i];
+    return by_name;
+}
 
 Trained trained_with(const Sets& sets, const std::string& task, distributed::Group* group) {
     const auto texts = texts_for(task);
@@ -96,6 +124,7 @@ Trained trained_with(const Sets& sets, const std::string& task, distributed::Gro
         trained.state_bytes += static_cast<std::int64_t>(entry.value.nbytes());
     for (const auto& [name, master] : state.masters)
         trained.state_bytes += static_cast<std::int64_t>(master.nbytes());
+    trained.gradients = next_gradients(job);
     return trained;
 }
 
@@ -112,12 +141,8 @@ Trained trained_alone(const Sets& sets, const std::string& task) {
 }  // namespace
 
 Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated, distributed::Group* group) {
-    auto sets = sets_of(one, batch, accumulated);
-    if (group == nullptr) return trained_alone(sets, one.task);
-    sets.push_back("distributed.mesh.tensor=" + std::to_string(one.tensor));
-    sets.push_back("distributed.mesh.pipeline=" + std::to_string(one.pipeline));
-    if (one.sequence) sets.emplace_back("distributed.sequence_parallel=true");
-    return trained_with(sets, one.task, group);
+    if (group == nullptr) return trained_alone(sets_of(one, batch, accumulated), one.task);
+    return trained_with(rank_sets_of(one, batch, accumulated), one.task, group);
 }
 
 std::vector<Trained> train_on_ranks(const Case& one, std::int64_t batch, std::int64_t accumulated) {
@@ -147,6 +172,20 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
     return most;
 }
 
+Farthest farthest(const Trained& a, const Trained& b) {
+    double largest = 0.0;
+    for (const auto& [name, gradient] : b.gradients)
+        largest = std::max(largest, gradient.norm().item<double>());
+    Farthest found;
+    for (const auto& [name, gradient] : b.gradients) {
+        const auto size = gradient.norm().item<double>() + 0.01 * largest;
+        const auto apart = a.gradients.at(name).sub(gradient).norm().item<double>() / size;
+        if (apart > found.distance || !std::isfinite(apart)) found = {name, apart};
+        if (!std::isfinite(apart)) break;
+    }
+    return found;
+}
+
 namespace {
 
 void check_equal(const Case& one) {
@@ -159,10 +198,15 @@ void check_equal(const Case& one) {
     REQUIRE(alone.losses.size() == parts.losses.size());
     const auto allowed = 4.0 * distance(parts.parameters, alone.parameters) + rounding;
     const auto allowed_loss = 4.0 * distance(parts.losses, alone.losses) + rounding;
+    const auto allowed_gradient = 4.0 * farthest(parts, alone).distance + 1e-5;
     for (const auto& rank : ranks) {
         REQUIRE(rank.losses.size() == alone.losses.size());
         CHECK(distance(rank.parameters, alone.parameters) <= allowed);
         CHECK(distance(rank.losses, alone.losses) <= allowed_loss);
+        REQUIRE(rank.gradients.size() == alone.gradients.size());
+        const auto off = farthest(rank, alone);
+        INFO("the gradient of " << off.parameter << " is farthest off");
+        CHECK(off.distance <= allowed_gradient);
         CHECK(rank.samples == alone.samples);
         CHECK(rank.parameters.equal(ranks[0].parameters));
         CHECK(rank.losses == ranks[0].losses);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ Case with(Case one, const Sets& more);
 
 // Of ranks that take `batch` samples each.
 Sets sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated);
+// And how they divide the model.
+Sets rank_sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated);
 
 // What a Llama has otherwise than a GPT-2: grouped heads, a gated feed-forward, an lm_head of its own.
 extern const Sets as_llama;
@@ -56,6 +59,8 @@ struct Trained {
     std::int64_t state_bytes = 0;  // of the optimizer's state and masters on this process
     std::int64_t kept_bytes = 0;   // of parameters between steps, and of gradients
     std::int64_t held_bytes = 0;   // the most memory that parameters themselves had after a step
+    // By parameter, of the batches that come next: whole and summed up over ranks, in float32.
+    std::map<std::string, at::Tensor> gradients;
 };
 
 // Without a group what one process learns, whatever ranks, tensor, pipeline and sequence say.
@@ -67,9 +72,19 @@ std::vector<Trained> train_on_ranks(const Case& one, std::int64_t batch, std::in
 double distance(const at::Tensor& a, const at::Tensor& b);
 double distance(const std::vector<double>& a, const std::vector<double>& b);
 
+// The parameter whose gradients differ most. A gradient that is next to nothing, such as that of a bias of
+// keys, is all rounding: what is small beside the largest gradient is measured by that.
+struct Farthest {
+    std::string parameter;
+    double distance = 0.0;
+};
+Farthest farthest(const Trained& a, const Trained& b);
+
 constexpr double rounding = 2e-6;  // of float32, over the steps of a case
 
-// Checks that ranks learn what one process learns, which has all their samples in one batch.
+// Checks that ranks learn what one process learns, which has all their samples in one batch: by their losses,
+// their parameters, and the gradient of each parameter, since a wrong factor of one gradient hardly moves
+// parameters where the optimizer divides by its size.
 void check_all(const std::vector<Case>& cases);
 
 // Of two ranks of a mesh, "distributed.mesh.tensor=2", the second has a gradient of that parameter that is

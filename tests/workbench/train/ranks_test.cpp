@@ -52,15 +52,34 @@ TEST_CASE("ranks learn what one process learns in the packed layout") {
 }
 
 TEST_CASE("ranks learn what one process learns with every optimizer, clipping and many buckets") {
-    for (const std::string algorithm : {"adamw", "adam", "sgd", "lion", "lamb", "muon"}) {
+    const auto check = [](const std::string& backend, const std::string& algorithm) {
         check_all({{"gpt",
                     "causal_lm",
                     2,
-                    {"optimizer.algorithm=" + algorithm, "optimizer.backend=naive",
+                    {"optimizer.algorithm=" + algorithm, "optimizer.backend=" + backend,
                      "optimizer.max_grad_norm=0.5", "distributed.bucket_mb=0.001"}}});
+    };
+    for (const std::string algorithm : {"adamw", "adam", "sgd", "lion", "lamb", "muon"}) {
+        check("naive", algorithm);
+        check("fused", algorithm);
     }
-    for (const std::string backend : {"torch", "fused"})
-        check_all({{"bert", "classification", 2, {"optimizer.backend=" + backend}}});
+    for (const std::string algorithm : {"adamw", "adam", "sgd", "lion"}) check("torch", algorithm);
+}
+
+TEST_CASE("ranks whose optimizer keeps its state in 8 bits are near one process") {
+    for (const std::string algorithm : {"adamw", "lion"}) {
+        INFO(algorithm);
+        const Case one{"gpt",
+                       "causal_lm",
+                       2,
+                       {"optimizer.algorithm=" + algorithm, "optimizer.backend=optim8bit",
+                        "optimizer.allow_reduced=true", "optimizer.options.optim8bit.min_8bit_size=512"}};
+        const auto alone = trained_by(one, 4, 2);
+        for (const auto& rank : train_on_ranks(one, 2, 2)) {
+            CHECK(distance(rank.parameters, alone.parameters) < 0.01);
+            CHECK(distance(rank.losses, alone.losses) < 0.01);
+        }
+    }
 }
 
 TEST_CASE("the learning rate follows the number of ranks where that is asked for") {

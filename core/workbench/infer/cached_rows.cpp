@@ -58,10 +58,14 @@ void require_some(const std::vector<Beginning>& rows) {
 
 }  // namespace
 
-CachedRows::CachedRows(const config::Config& config, const model::Model& model, std::int64_t length,
+CachedRows::CachedRows(const config::Config& config, const model::Model& model, model::CacheLimits limits,
                        std::shared_ptr<device_graph::GraphMaker> graphs)
-    : config_(config), model_(model), length_(length > 0 ? length : config.batch.max_length) {
+    : config_(config), model_(model), limits_(limits) {
+    if (limits_.length == 0) limits_.length = config.batch.max_length;
     if (graphs != nullptr) graphed_.emplace(model, std::move(graphs));
+    limits_.stays = graphed_.has_value();
+    const c10::InferenceMode inference;
+    if (limits_.rows > 0) cache_ = model_.make_cache(limits_);
 }
 
 at::Tensor CachedRows::begin(const std::vector<Beginning>& rows) {
@@ -74,11 +78,13 @@ at::Tensor CachedRows::prefill() {
     const c10::InferenceMode inference;
     const auto device = device_of(config_);
     const bool reads_source = config_.model.has(config::Stack::encoder);
-    const model::CacheLimits limits{static_cast<std::int64_t>(rows_.size()), length_,
-                                    longest(rows_, &Beginning::source), graphed_.has_value()};
-    if (!cache_ || !cache_->holds(limits)) {
+    const auto rows = static_cast<std::int64_t>(rows_.size()), source = longest(rows_, &Beginning::source);
+    if (!cache_ || !cache_->holds(rows, source)) {
         if (graphed_) graphed_->forget();
         cache_.reset();  // before the next one is made
+        auto limits = limits_;
+        limits.rows = std::max(limits.rows, rows);
+        limits.source = std::max(limits.source, source);
         cache_ = model_.make_cache(limits);
     }
     Batch batch;

@@ -14,13 +14,17 @@ namespace switchyard::infer {
 
 class CachedRows final : public GrowingRows {
 public:
-    // Both outlive it. `length`: most tokens of a row, prompt included, which memory is taken for; 0:
-    // batch.max_length. `graphs`: what steps are captured with; nullptr: they are not.
-    CachedRows(const config::Config& config, const model::Model& model, std::int64_t length = 0,
+    // Both outlive it. `limits`: what is going to be begun at most, for which a cache is made at once;
+    // without rows one is made for what begins. Its length, the prompt included, is batch.max_length where it
+    // is 0. `graphs`: what steps are captured with; nullptr: they are not. Throws base::InputError for a
+    // cache that the machine has no memory for.
+    CachedRows(const config::Config& config, const model::Model& model, model::CacheLimits limits = no_limits,
                std::shared_ptr<device_graph::GraphMaker> graphs = nullptr);
 
-    // Throw std::invalid_argument for a row that would be longer, base::InputError for a cache that the
-    // machine has no memory for.
+    static constexpr model::CacheLimits no_limits{.rows = 0};
+
+    // Throw std::invalid_argument for a row that would be longer, base::InputError for a cache of more than
+    // the limits that the machine has no memory for.
     at::Tensor begin(const std::vector<Beginning>& rows) override;
     at::Tensor append(const std::vector<Ids>& tokens) override;
     void select(const std::vector<std::int64_t>& rows) override;
@@ -39,7 +43,7 @@ private:
 
     const config::Config& config_;
     const model::Model& model_;
-    std::int64_t length_;
+    model::CacheLimits limits_;
     std::vector<Beginning> rows_;  // with all that was appended
     std::unique_ptr<model::DecodingCache> cache_;
     std::optional<GraphedDecoding> graphed_;

@@ -7,7 +7,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include "core/workbench/data/tokenizers/open_tokenizer.h"
-#include "core/workbench/infer/cached_rows.h"
 #include "core/workbench/infer/growing_text.h"
 #include "core/workbench/infer/logits/finite_logits.h"
 #include "core/workbench/infer/sample_rows.h"
@@ -46,8 +45,8 @@ std::vector<Beginning> rows_with(const GenerationRequest& request, const Ids& to
 class SteppedRows final : public GrowingRows {
 public:
     SteppedRows(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
-                std::int64_t length)
-        : plan_(plan), rows_(config, model, length, decoding_graphs(config, plan)) {
+                const model::CacheLimits& limits)
+        : plan_(plan), rows_(config, model, limits, decoding_graphs(config, plan)) {
         plan_.precision().begin_step();
     }
     ~SteppedRows() override { plan_.precision().end_step(); }
@@ -160,6 +159,12 @@ std::string prompt_problem(const config::Config& config, const data::Tokenizer& 
     return "";
 }
 
+std::string empty_prompt_note(const config::Config& config) {
+    return answers(config)
+               ? "the encoder reads nothing but the token that ends a text"
+               : "the text begins with the token that begins texts, and nothing else is known of it";
+}
+
 Beginning beginning_of(const config::Config& config, const data::Tokenizer& tokenizer,
                        const std::string& prompt) {
     const auto& special = tokenizer.specials();
@@ -177,7 +182,7 @@ std::unique_ptr<GrowingRows> make_rows(const config::Config& config, const model
                                        const RowsOptions& options) {
     const auto has = [&](Phase phase) { return std::ranges::count(config.run.phases, phase) > 0; };
     if (options.cached && options.ranks == nullptr && has(Phase::prefill) && has(Phase::decode))
-        return std::make_unique<SteppedRows>(config, plan, model, options.length);
+        return std::make_unique<SteppedRows>(config, plan, model, options.limits);
     return std::make_unique<WholeRows>(config, plan, model, tokenizer.filling(), options.ranks);
 }
 

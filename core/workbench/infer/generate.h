@@ -10,6 +10,7 @@
 #include "core/kernel/config/config.h"
 #include "core/workbench/data/tokenizers/tokenizer.h"
 #include "core/workbench/infer/beam_search.h"
+#include "core/workbench/infer/cached_rows.h"
 #include "core/workbench/infer/choose_token.h"
 #include "core/workbench/infer/generated.h"
 #include "core/workbench/infer/generation_speed.h"
@@ -53,20 +54,23 @@ std::string model_problem(const config::Config& config, const data::Tokenizer& t
 // Why such a model cannot write after this prompt; empty: it can.
 std::string prompt_problem(const config::Config& config, const data::Tokenizer& tokenizer,
                            const std::string& prompt);
+// What a model that can write after it makes of a prompt without a token.
+std::string empty_prompt_note(const config::Config& config);
 // What a row begins with for a prompt that has no problem.
 Beginning beginning_of(const config::Config& config, const data::Tokenizer& tokenizer,
                        const std::string& prompt);
 
 struct RowsOptions {
-    bool cached = true;       // what was computed of earlier tokens is kept
-    std::int64_t length = 0;  // most tokens of a row, which memory is taken for; 0: batch.max_length
+    bool cached = true;  // what was computed of earlier tokens is kept
+    // What memory is taken for before a row begins; without rows for what begins, when it does.
+    model::CacheLimits limits = CachedRows::no_limits;
     // That have a part of each layer, and begin and grow the same rows; only without a cache.
     model::TensorRanks* ranks = nullptr;
 };
 
 // Rows of the configured model. Without a cache, or where the plan has no phases prefill and decode, the
 // whole sequence goes through the model for every token. What is given outlives them; weights must not change
-// while they live.
+// while they live. Throws base::InputError for a cache that the machine has no memory for.
 std::unique_ptr<GrowingRows> make_rows(const config::Config& config, const model::BoundPlan& plan,
                                        const model::Model& model, const data::Tokenizer& tokenizer,
                                        const RowsOptions& options = {});

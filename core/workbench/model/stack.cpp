@@ -12,6 +12,7 @@
 #include <switchyard/reference/numeric.h>
 #include "core/kernel/runtime/backward_hook.h"
 #include "core/kernel/runtime/call_observer.h"
+#include "core/workbench/model/cache/planned_cache.h"
 #include "core/workbench/model/layer_parameters.h"
 #include "core/workbench/model/norm_slots.h"
 #include "core/workbench/model/sequences.h"
@@ -297,16 +298,7 @@ PositionTables Stack::positions_of(const ForwardContext& context, const Tokens& 
 }
 
 CacheShape Stack::cache_shape(const CacheLimits& limits, bool cross) const {
-    CacheShape shape;
-    shape.rows = limits.rows;
-    shape.length = cross ? limits.source : limits.length;
-    shape.stays = limits.stays;
-    shape.kv_heads = model_.kv_heads;
-    shape.head_dim = model_.head_dim;
-    shape.device = at::Device(to_device_type(device_));
-    shape.kind = cache_.kind;
-    shape.page_size = cache_.page_size;
-    if (cache_.dtype) shape.narrow = to_scalar_type(*cache_.dtype);
+    auto shape = model::cache_shape(model_, cache_, device_, limits, cross);
     for (const auto& layer : layers_)
         shape.dtypes.push_back(to_scalar_type((cross ? *layer.cross : layer.attention).dtype(Phase::decode)));
     return shape;

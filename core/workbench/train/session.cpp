@@ -157,6 +157,7 @@ void Session::read_initial_weights(const std::string& path) {
     weights_.notes = std::move(described.notes);
     if (auto line = model::unused_line(weights_.file, weights_.unused); !line.empty())
         weights_.notes.push_back(std::move(line));
+    if (!weights_.index_note.empty()) weights_.notes.push_back(weights_.index_note);
     check_labels(config_, described.labels, weights_);
     load_adapter();
 }

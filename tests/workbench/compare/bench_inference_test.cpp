@@ -226,6 +226,25 @@ TEST_CASE("what cannot be timed is refused before anything runs") {
     CHECK(run({"bench", "inference"}).code == 2);
 }
 
+TEST_CASE("a cache that does not fit is told with its size before any arm starts") {
+    const Models models;
+    const auto json = models.job().file("bench.json");
+    // Positions without a table. A token has 32 numbers of 4 bytes, as key and as value, in two layers.
+    const Words large{"--batch",  "1,50000",
+                      "--length", "8",
+                      "--tokens", "1000000",
+                      "--set",    "model.positions=alibi",
+                      "--set",    "model.max_positions=2000000",
+                      "--json",   json};
+    CHECK_THAT(refused(models.gpt_config(), large).err,
+               contains("takes 25600205 MB for 50000 rows of 1000008 tokens"));
+    // Each arm that it is true of is named.
+    const auto varied = refused(models.gpt_config(), with(large, {"--vary", "cache.kind=contiguous,paged"}));
+    CHECK_THAT(varied.err, contains("nothing was run: 2 of 2 arms cannot be compared"));
+    CHECK_THAT(varied.err, contains("takes 25601638 MB for 50000 rows of 1000008 tokens"));
+    CHECK_FALSE(fs::exists(json));
+}
+
 TEST_CASE("the text and the page of a bench of inference") {
     const Models models;
     const auto page = models.job().file("page.html");

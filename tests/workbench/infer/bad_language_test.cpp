@@ -94,3 +94,85 @@ TEST_CASE("generate refuses what it cannot write, and predict names it") {
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err, contains(c.expected));
 }
+
+TEST_CASE("a cache that does not fit is told with its size before the first token of the largest batch") {
+    const LanguageJob job;
+    // Positions without a table, so that texts of millions of tokens cost nothing until they come.
+    const Words long_texts{"train.steps=1", "batch.max_length=32", "model.max_positions=268000000"};
+    job.trained("gpt", "gpt", with(long_texts, {"model.positions=alibi"}));
+    job.trained("t5", "t5", long_texts);
+    job.files().write("prompts.txt", "C\nCC\nCCC\n");
+    job.files().write("words.txt", "dog\ncat\n");
+    struct Case {
+        Words words, sets;
+        std::string expected;
+    };
+    // A token has 32 numbers of 4 bytes, as key and as value, in each of two layers of the GPT, and in one of
+    // the T5, whose encoder's states are kept as long.
+    const std::string longest = "batch.max_length=100000000";
+    const std::vector<Case> cases{
+        // As many rows as there are samples, though the model reads the prompt once.
+        {{"gpt", "--prompt", "CC", "--num-return", "30000"},
+         {longest, "batch.size=20000"},
+         "takes 1024000000 MB for 20000 rows of 100000000 tokens"},
+        {{"gpt", "--prompt", "CC", "--num-return", "30000", "--max-tokens", "99999996"},
+         {longest, "batch.size=20000"},
+         "takes 1023999990 MB for 20000 rows of 99999999 tokens"},
+        {{"gpt", "--beam", "900", "--num-return", "2"},
+         {longest, "batch.size=1000"},
+         "takes 46080000 MB for 900 rows of 100000000 tokens"},
+        // Beams share the pages of what they have in common.
+        {{"gpt", "--prompts", job.file("prompts.txt"), "--beam", "900", "--max-tokens", "100000000"},
+         {"batch.max_length=268000000", "batch.size=1000", "cache.kind=paged", "cache.page_size=64"},
+         "takes 46166045 MB for 900 rows of 268000000 tokens"},
+        {{"gpt", "--prompts", job.file("prompts.txt"), "--num-return", "5"},
+         {longest, "batch.size=20000"},
+         "takes 1024000000 MB for 20000 rows of 100000000 tokens"},
+        {{"t5", "--prompts", job.file("words.txt")},
+         {longest, "batch.size=20000"},
+         "takes 1024000000 MB for 20000 rows of 100000000 tokens"},
+        {{"t5", "--prompt", "dog", "--num-return", "20000"},
+         {longest, "batch.size=20000"},
+         "takes 512000020 MB for 20000 rows of 100000000 tokens"},
+    };
+    for (const auto& one : cases) {
+        INFO(one.expected);
+        auto words = with({"generate"}, one.words);
+        words[1] = job.file(words[1]);
+        words = with_sets(with(words, {"--jsonl", job.file("texts.jsonl")}), one.sets);
+        check_refused(run(words), {one.expected});
+        CHECK_FALSE(fs::exists(job.file("texts.jsonl")));
+    }
+    // What is asked for decides, not what the model could hold.
+    const auto few = run(with_sets({"generate", job.file("gpt"), "--prompt", "CC", "--max-tokens", "3"},
+                                   {longest, "batch.size=20000"}));
+    INFO(few.err);
+    CHECK(few.code == 0);
+}
+
+TEST_CASE("an empty prompt is written after where a token begins texts, with a word about it") {
+    const LanguageJob job;
+    job.trained("gpt", "gpt", {"train.steps=1"});
+    job.trained("t5", "t5", {"train.steps=1"});
+    job.files().write("empty.txt", "");
+    job.files().write("some.jsonl", "{\"text\": \"\"}\n{\"text\": \"C\"}\n{\"text\": \"\"}\n");
+    const std::string begins =
+                          "the text begins with the token that begins texts, and nothing else is known of it",
+                      reads = "the encoder reads nothing but the token that ends a text";
+    const auto told = [&](const std::string& run_name, const Words& more) {
+        const auto outcome = run(with({"generate", job.file(run_name), "--max-tokens", "3"}, more));
+        INFO(outcome.err);
+        CHECK(outcome.code == 0);
+        return outcome.err;
+    };
+    CHECK_THAT(told("gpt", {"--prompt", ""}), contains("warning: the prompt is empty: " + begins));
+    CHECK_THAT(told("gpt", {"--prompt", "@" + job.file("empty.txt")}),
+               contains("warning: the prompt is empty: " + begins));
+    CHECK_THAT(told("gpt", {}), !contains("empty"));  // it is asked for texts of its own
+    CHECK_THAT(told("gpt", {"--prompt", "C"}), !contains("empty"));
+    CHECK_THAT(told("gpt", {"--from", job.file("some.jsonl"), "--text-column", "text"}),
+               contains("warning: 2 prompts are empty: " + begins));
+    CHECK_THAT(told("t5", {"--prompt", ""}), contains("warning: the prompt is empty: " + reads));
+    CHECK_THAT(told("t5", {}), contains("warning: the prompt is empty: " + reads));
+    CHECK_THAT(told("t5", {"--prompt", "dog"}), !contains("empty"));
+}

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
@@ -13,7 +14,9 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/machine/cpu_allocator.h"
+#include "core/kernel/runtime/call_observer.h"
 #include "core/workbench/infer/cached_rows.h"
+#include "core/workbench/model/cache/planned_cache.h"
 
 #include <kept_work.h>
 #include <switchyard_test.h>
@@ -75,7 +78,7 @@ public:
           model_(model),
           uncached_(WholeRows::of(family, attention, "float32")),
           right_(WholeRows::of(family, "naive", "float64")),
-          cached_(model.config, *model.model, 0, std::move(graphs)) {}
+          cached_(model.config, *model.model, infer::CachedRows::no_limits, std::move(graphs)) {}
 
     void begin(std::initializer_list<std::int64_t> lengths, std::uint64_t seed) {
         rows_.clear();
@@ -251,15 +254,14 @@ TEST_CASE("a step of a cache that stays goes by its tensors, whatever the host h
         std::vector<model::CachedStep> steps;
         for (std::size_t i = 0; i < ids.size(); ++i) steps.push_back(stays->extend(1));
         for (std::size_t i = 0; i < ids.size(); ++i) got.push_back(model.model->decode({}, ids[i], steps[i]));
-        for (std::size_t i = 0; i < ids.size(); ++i)
-            CHECK(got[i].allclose(right[i], 1e-5, 1e-5));
+        for (std::size_t i = 0; i < ids.size(); ++i) CHECK(got[i].allclose(right[i], 1e-5, 1e-5));
     }
 }
 
 TEST_CASE("a row that outgrows the cache is told with its lengths") {
     const auto& family = test::decoding_families().front();
     const test::DecodingModel model(family, "naive");
-    infer::CachedRows rows(model.config, *model.model, 8);
+    infer::CachedRows rows(model.config, *model.model, {.rows = 0, .length = 8});
     rows.begin({{{}, test::drawn_tokens(8, 50, 1)}, {{}, test::drawn_tokens(3, 50, 2)}});
     CHECK_THROWS_WITH(rows.append({{1}, {2}}),
                       test::contains("row 0 would have 9 tokens; expected at most the 8"));
@@ -272,20 +274,71 @@ TEST_CASE("a row that outgrows the cache is told with its lengths") {
 TEST_CASE("a decoding step in steady state asks the system for no memory") {
     machine::install_cpu_allocator(config::Allocator::caching);
     const std::string kind = GENERATE("contiguous", "paged");
+    const std::string dtype = GENERATE("auto", "bfloat16", "float16", "int8");
+    const bool beams = GENERATE(false, true);
     for (const auto& family : test::decoding_families()) {
-        INFO(family.name << ", " << kind);
-        const test::DecodingModel model(family, "flash", {"cache.kind=" + kind});
+        INFO(family.name << ", " << kind << ", " << dtype << (beams ? ", beams" : ""));
+        // Rows take a new page at every fourth token.
+        const test::DecodingModel model(
+            family, "flash",
+            {"cache.kind=" + kind, "cache.dtype=" + dtype, "cache.page_size=4", "batch.max_length=64"});
         infer::CachedRows rows(model.config, *model.model);
         const auto drawn = [](std::int64_t count) { return test::drawn_tokens(count, 50, 1); };
         const auto source = family.reads_source() ? drawn(5) : Ids{};
         rows.begin({{source, drawn(7)}, {source, drawn(9)}});
-        for (int step = 0; step < 4; ++step) rows.append({{1}, {2}});
+        rows.select({0, 0, 1, 1});  // samples of one prompt
+        const auto grow = [&](int steps) {
+            for (int step = 0; step < steps; ++step) {
+                if (beams) rows.select({1, 0, 2, 2});
+                rows.append({{1}, {2}, {3}, {4}});
+            }
+        };
+        grow(8);
         const auto before = machine::cpu_memory_stats();
-        for (int step = 0; step < 12; ++step) rows.append({{3}, {4}});
+        grow(24);
         const auto after = machine::cpu_memory_stats();
         CHECK(after.allocations > before.allocations);
-        CHECK(after.system_allocations == before.system_allocations);
-        CHECK(after.live_bytes <= before.live_bytes);
+        // The table of pages grows with its rows, by six pages of four bytes for each of four rows, and so
+        // comes to sizes that were never asked for.
+        const bool pages = kind == "paged";
+        CHECK(after.system_allocations <= before.system_allocations + (pages ? 8 : 0));
+        CHECK(after.live_bytes <= before.live_bytes + (pages ? 4 * 6 * 4 : 0));
+    }
+}
+
+TEST_CASE("a T5 projects what its encoder made to keys and values once for each prompt") {
+    // By layer's projection, how often it was called.
+    struct Counts final : runtime::CallObserver {
+        std::map<std::string, int> calls;
+        void observe(const runtime::ObservedCall& call) override { ++calls[std::string(call.place)]; }
+    };
+    for (const auto& family : test::decoding_families()) {
+        if (!family.reads_source()) continue;
+        INFO(family.name);
+        const test::DecodingModel model(family, "naive");
+        infer::CachedRows rows(model.config, *model.model);
+        Counts counts;
+        const runtime::ObserveCalls observing(counts);
+        const auto layers = model.config.model.decoder_layers;
+        REQUIRE(layers > 0);
+        const auto of_each = [&](const std::string& projection) {
+            std::set<int> found;
+            for (std::int64_t layer = 0; layer < layers; ++layer)
+                found.insert(counts.calls["decoder." + std::to_string(layer) + "." + projection]);
+            return found;
+        };
+        for (int prompts = 1; prompts <= 2; ++prompts) {
+            rows.begin({{test::drawn_tokens(6, 50, 1), {0}}, {test::drawn_tokens(4, 50, 2), {0}}});
+            rows.select({0, 1, 1});
+            for (int step = 0; step < 5; ++step) {
+                rows.append({{1}, {2}, {3}});
+                rows.select({2, 1, 0});
+            }
+            CHECK(of_each("cross.k") == std::set{prompts});
+            CHECK(of_each("cross.v") == std::set{prompts});
+            CHECK(of_each("cross.q") == std::set{6 * prompts});
+            CHECK(of_each("attention.k") == std::set{6 * prompts});
+        }
     }
 }
 
@@ -293,6 +346,38 @@ TEST_CASE("a cache that the machine has no memory for is refused with its size")
     const auto& family = test::decoding_families().front();
     const test::DecodingModel model(family, "naive");
     const infer::Beginning beginning{{}, {1}};
-    infer::CachedRows rows(model.config, *model.model, std::int64_t{1} << 40);
+    constexpr std::int64_t huge = std::int64_t{1} << 40;
+    // Whoever knows what is going to begin is told at once.
+    CHECK_THROWS_AS(infer::CachedRows(model.config, *model.model, {.rows = 1, .length = huge}),
+                    base::InputError);
+    infer::CachedRows rows(model.config, *model.model, {.rows = 0, .length = huge});
     CHECK_THROWS_AS(rows.begin({beginning}), base::InputError);
+}
+
+TEST_CASE("a cache of what was said before is as large as the plan says, and stays through forks") {
+    const std::string kind = GENERATE("contiguous", "paged");
+    const std::string dtype = GENERATE("auto", "int8");
+    for (const auto& family : test::decoding_families()) {
+        INFO(family.name << ", " << kind << ", " << dtype);
+        const test::DecodingModel model(
+            family, "naive",
+            {"cache.kind=" + kind, "cache.dtype=" + dtype, "cache.page_size=4", "batch.size=6"});
+        model::CacheLimits limits{.rows = 6, .length = 15, .begun = 2, .added = 8};
+        if (family.reads_source()) limits.source = 5;
+        std::int64_t told = 0;
+        for (const auto& shape : model::planned_caches(model.config, model.resolved, limits))
+            told += shape.bytes();
+        infer::CachedRows rows(model.config, *model.model, limits);
+        CHECK(rows.cache_bytes() == told);
+        const auto source = family.reads_source() ? test::drawn_tokens(5, 50, 1) : Ids{};
+        for (int batch = 0; batch < 2; ++batch) {
+            rows.begin({{source, test::drawn_tokens(7, 50, 2)}, {source, test::drawn_tokens(4, 50, 3)}});
+            rows.select({0, 0, 0, 1, 1, 1});
+            for (int step = 0; step < 8; ++step) {
+                rows.append({{1}, {2}, {3}, {4}, {5}, {6}});
+                rows.select({1, 0, 2, 4, 4, 3});
+            }
+            CHECK(rows.cache_bytes() == told);
+        }
+    }
 }

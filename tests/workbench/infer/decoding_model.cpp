@@ -113,7 +113,8 @@ const std::vector<DecodingFamily>& decoding_families() {
 DecodingModel::DecodingModel(const DecodingFamily& family, const std::string& attention,
                              std::vector<std::string> overrides)
     : config(configured(family, attention, std::move(overrides))),
-      plan(std::make_unique<model::BoundPlan>(planned(config), registry(), host())),
+      resolved(planned(config)),
+      plan(std::make_unique<model::BoundPlan>(resolved, registry(), host())),
       model(model::make_model(config, *plan, parameters)) {
     fill(parameters);
 }

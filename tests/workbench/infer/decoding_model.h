@@ -31,6 +31,7 @@ struct DecodingModel {
                   std::vector<std::string> overrides = {});
 
     config::Config config;
+    resolver::Plan resolved;
     std::unique_ptr<model::BoundPlan> plan;
     model::Parameters parameters;
     std::unique_ptr<model::Model> model;

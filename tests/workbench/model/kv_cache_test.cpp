@@ -7,10 +7,13 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/Stream.h>
 
 #include <switchyard/reference/paged_keys.h>
 #include "core/kernel/base/input_error.h"
 #include "core/workbench/model/cache/paged_cache.h"
+#include "core/workbench/model/cache/planned_cache.h"
 #include "core/workbench/model/cache/token_rows.h"
 
 #include <switchyard_test.h>
@@ -19,6 +22,27 @@ using namespace switchyard;
 using config::CacheKind;
 
 namespace {
+
+// A device whose memory is said to be of that size, with so much of it reserved and, of that, in use.
+class SmallDevice final : public c10::DeviceAllocator {
+public:
+    c10::DataPtr allocate(std::size_t) override { return {nullptr, c10::Device(c10::kPrivateUse1, 0)}; }
+    void copy_data(void*, const void*, std::size_t) const override {}
+    bool initialized() override { return true; }
+    void emptyCache(c10::MempoolId_t) override {}
+    void recordStream(const c10::DataPtr&, c10::Stream) override {}
+    c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override {
+        c10::CachingDeviceAllocator::DeviceStats stats;
+        stats.reserved_bytes[0].current = 3'000'000;
+        stats.allocated_bytes[0].current = 1'000'000;
+        return stats;
+    }
+    void resetAccumulatedStats(c10::DeviceIndex) override {}
+    void resetPeakStats(c10::DeviceIndex) override {}
+    std::pair<std::size_t, std::size_t> getMemoryInfo(c10::DeviceIndex) override {
+        return {7'000'000, 100'000'000};
+    }
+};
 
 constexpr std::int64_t layers = 2, heads = 3, width = 8;
 
@@ -228,4 +252,58 @@ TEST_CASE("what a cache cannot do is told") {
     CHECK_THROWS_WITH(model::require_memory({huge}),
                       test::contains("takes 40532396646 MB for 3 rows of 35184372088832 tokens"));
     model::require_memory({shape_of(CacheKind::contiguous)});
+}
+
+TEST_CASE("a cache on a device is held against the memory that the device has left") {
+    static SmallDevice device;
+    c10::SetAllocator(c10::kPrivateUse1, &device);
+    auto shape = shape_of(CacheKind::contiguous, {}, 1, 100);
+    shape.device = at::Device(c10::kPrivateUse1, 0);
+    shape.length = 9'000'000 / (2 * layers * heads * width * 4);  // free, or kept without need
+    model::require_memory({shape});
+    shape.length += 1;
+    CHECK_THROWS_WITH(model::require_memory({shape}),
+                      test::contains("takes 9 MB for 1 row of " + std::to_string(shape.length) +
+                                     " tokens, and the device has 9 MB left"));
+    c10::SetAllocator(c10::kPrivateUse1, nullptr);
+    model::require_memory({shape});  // which does not say
+}
+
+TEST_CASE("pages are those of rows that begin, and of what rows that fork from them add") {
+    config::ModelConfig sizes;
+    sizes.kv_heads = heads;
+    sizes.head_dim = width;
+    config::CacheConfig paged;
+    paged.kind = CacheKind::paged;
+    paged.page_size = 4;
+    const auto pages = [&](const model::CacheLimits& limits, bool cross = false) {
+        return model::cache_shape(sizes, paged, Device::cpu, limits, cross).pages_in_all();
+    };
+    CHECK(pages({.rows = 6, .length = 20}) == 6 * 5);
+    // Six texts of two prompts: each of the other four adds five tokens, which lie on three pages at most.
+    CHECK(pages({.rows = 6, .length = 20, .begun = 2, .added = 5}) == 2 * 5 + 4 * 3);
+    CHECK(pages({.rows = 6, .length = 20, .begun = 2, .added = 18}) == 6 * 5);
+    CHECK(pages({.rows = 6, .length = 20, .begun = 2}) == 6 * 5);
+    CHECK(pages({.rows = 6, .length = 20, .source = 9, .begun = 2, .added = 5}, true) == 2 * 3);
+    paged.kind = CacheKind::contiguous;
+    const auto whole = model::cache_shape(sizes, paged, Device::cpu,
+                                          {.rows = 6, .length = 20, .begun = 2, .added = 5}, false);
+    CHECK(whole.rows == 6);
+
+    // As many are enough: rows that fork and grow never ask for more.
+    paged.kind = CacheKind::paged;
+    auto shape = model::cache_shape(sizes, paged, Device::cpu,
+                                    {.rows = 6, .length = 20, .begun = 2, .added = 5}, false);
+    shape.dtypes.assign(layers, at::kFloat);
+    Shadowed rows(shape);
+    const auto bytes = rows.cache().bytes();
+    CHECK(bytes == shape.bytes());
+    rows.begin({15, 14});
+    rows.select({0, 0, 0, 1, 1, 1});
+    for (int token = 0; token < 5; ++token) {
+        rows.extend({1, 1, 1, 1, 1, 1});
+        rows.select({2, 1, 0, 5, 5, 3});
+        CHECK(rows.error() == 0.0);
+    }
+    CHECK(rows.cache().bytes() == bytes);
 }

@@ -96,8 +96,10 @@ void compare_after_loading(const std::string& folder, const test::Model& made, S
 void divide(const std::string& folder, const std::string& missing = {}) {
     const auto whole = model::SafetensorsFile::open(folder + "/model.safetensors").file;
     std::vector<std::vector<model::NamedTensor>> parts(2);
-    nlohmann::json index{{"metadata", {{"total_size", 1}}}};
+    nlohmann::json index{{"metadata", {{"total_size", 0}}}};
+    std::uint64_t bytes = 0;
     for (const auto& stored : whole->tensors()) {
+        bytes += stored.bytes;
         const std::size_t part = index["weight_map"].size() % 2;
         index["weight_map"][stored.name] = "model-0000" + std::to_string(part + 1) + "-of-00002.safetensors";
         if (stored.name != missing)
@@ -107,6 +109,7 @@ void divide(const std::string& folder, const std::string& missing = {}) {
         const auto path = folder + "/model-0000" + std::to_string(i + 1) + "-of-00002.safetensors";
         REQUIRE_FALSE(model::write_safetensors(path, parts[i], {}));
     }
+    index["metadata"]["total_size"] = bytes;
     std::ofstream(folder + "/model.safetensors.index.json") << index.dump();
     std::filesystem::remove(folder + "/model.safetensors");
 }
@@ -146,6 +149,57 @@ TEST_CASE("a tensor that the index names and its file does not have") {
     REQUIRE(loaded.problems.size() == 1);
     CHECK_THAT(loaded.problems[0], test::contains("has no tensor 'transformer.ln_f.bias', which " + folder +
                                                   "/model.safetensors.index.json says is there"));
+}
+
+TEST_CASE("an index that lies about the size of its tensors") {
+    test::Model made(test::configured("naive", Layout::padded, sized({"model.type=gpt"})));
+    const auto folder = test::temporary_dir("sizes").string();
+    REQUIRE_FALSE(model::save_weights(folder, made.config, made.parameters));
+    divide(folder);
+    const auto index = folder + "/model.safetensors.index.json";
+    nlohmann::json said;
+    std::ifstream(index) >> said;
+    std::int64_t bytes = 0;
+    for (const auto& parameter : made.parameters.all())
+        bytes += static_cast<std::int64_t>(parameter.value.nbytes());
+    REQUIRE(said["metadata"]["total_size"] == bytes);
+    const auto loaded = [&](const nlohmann::json& size) {
+        auto other = said;
+        other["metadata"]["total_size"] = size;
+        std::ofstream(index) << other.dump();
+        return model::load_weights(folder, made.config, made.parameters);
+    };
+    const auto differ = [&](const std::string& size) {
+        return index + ": metadata.total_size says " + size + " bytes, and the tensors that it names have " +
+               std::to_string(bytes);
+    };
+    // As many as no format has of numbers, and fewer.
+    for (const std::int64_t size : {std::int64_t{1}, std::int64_t{0}, -bytes, bytes / 8 - 1, 2 * bytes + 1}) {
+        INFO(size);
+        CHECK(
+            loaded(size).problems ==
+            std::vector<std::string>{differ(std::to_string(size)) +
+                                     "; expected the index and the files of one model: get all of them anew, "
+                                     "or take total_size out of the index"});
+    }
+    CHECK(loaded(1e300).problems.size() == 1);
+    CHECK(
+        loaded("large").problems ==
+        std::vector<std::string>{index + ": metadata.total_size: expected a number of bytes, got \"large\""});
+    // As files have it whose numbers were float64 or 16 bits when it was written, or with a table counted
+    // twice: told, and no error.
+    for (const std::int64_t size : {bytes / 2, bytes - 4, bytes + 32 * 60 * 4, 2 * bytes}) {
+        INFO(size);
+        const auto result = loaded(size);
+        CHECK(result.problems.empty());
+        CHECK(result.index_note == differ(std::to_string(size)));
+    }
+    for (const nlohmann::json& size :
+         {nlohmann::json(bytes), nlohmann::json(static_cast<double>(bytes)), nlohmann::json()}) {
+        const auto result = loaded(size);
+        CHECK(result.problems.empty());
+        CHECK(result.index_note == "");
+    }
 }
 
 TEST_CASE("an index that says another file than the tensor's, and files that have a tensor twice") {

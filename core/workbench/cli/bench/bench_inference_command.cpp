@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/interfaces/torch_types.h>
+#include "core/kernel/base/input_error.h"
 #include "core/kernel/base/printable.h"
 #include "core/kernel/config/show.h"
 #include "core/kernel/machine/cpu_allocator.h"
@@ -29,9 +30,11 @@
 #include "core/workbench/cli/temporary_folder.h"
 #include "core/workbench/cli/train/run_name.h"
 #include "core/workbench/compare/arms/first_step_file.h"
+#include "core/workbench/compare/arms/grown_rows.h"
 #include "core/workbench/compare/inference/inference_experiment.h"
 #include "core/workbench/compare/inference/inference_page.h"
 #include "core/workbench/compare/inference/inference_report.h"
+#include "core/workbench/model/cache/planned_cache.h"
 #include "core/workbench/report/record_parts.h"
 #include "core/workbench/train/stop_signal.h"
 
@@ -102,6 +105,19 @@ void add_uncached(CheckedArms& checked) {
     checked.arms.push_back(std::move(arm));
 }
 
+// Why the machine cannot keep what the largest of these workloads caches; empty: it can.
+std::string cache_problem(const config::Config& config, const resolver::Plan& plan,
+                          const std::vector<compare::Workload>& workloads) {
+    try {
+        for (const auto& workload : workloads)
+            model::require_memory(
+                model::planned_caches(config, plan, compare::cache_limits(workload, config)));
+    } catch (const base::InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
 class InferenceBench {
 public:
     explicit InferenceBench(const InferenceOptions& options)
@@ -113,10 +129,18 @@ public:
           workloads_(list_workloads(options.workloads, facts_, operation_)) {
         load_device(host_, facts_.run.device);
         imply_batches(workloads_, facts_, job_);
-        checked_ = check_arms(
-            {job_, options.written, operation_, options.force,
-             operation_ == compare::Operation::generate ? Purpose::generation : Purpose::inference, 1},
-            host_);
+        const bool generates = operation_ == compare::Operation::generate;
+        ArmsRequest request{job_,
+                            options.written,
+                            operation_,
+                            options.force,
+                            generates ? Purpose::generation : Purpose::inference,
+                            1};
+        if (generates)
+            request.further_problem = [this](const auto& config, const auto& plan) {
+                return cache_problem(config, plan, workloads_);
+            };
+        checked_ = check_arms(request, host_);
         for (const auto& arm : checked_.arms) {
             if (arm.slowed > 0.0)
                 throw Failure("arm \"" + arm.name +

@@ -58,18 +58,19 @@ std::string first_reason(const std::string& problem) {
 
 // The configuration of an arm, planned on this machine; or nothing, and why. `measured`: the times by which
 // `auto` chose for the arms before; what it goes by for this one is added.
-std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host, Purpose purpose,
+std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host,
+                                       const ArmsRequest& request,
                                        std::vector<resolver::Measurement>& measured, std::string& problem,
                                        std::string& chosen, bool& mistaken) {
     try {
         mistaken = true;
         auto job = load_job(options, host);
-        set_phases(job.config, purpose);
+        set_phases(job.config, request.purpose);
         runtime::Registry registry(std::move(job.records));
         // Before any arm runs: all arms then choose by the same times.
         machine::install_cpu_allocator(job.config.runtime.allocator);
         set_threads(job.config.runtime.threads);
-        if (purpose == Purpose::as_configured)
+        if (request.purpose == Purpose::as_configured)
             job.config.distributed.part = {0, job.config.mesh.tensor};  // what each rank runs
         auto choice = auto_choice(job.config, registry, host, Missing::measure, measured);
         // As of a job (planned_job.cpp): who is not asked for is asked only where something is wrong.
@@ -82,12 +83,13 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
         for (const auto& row : plan.rows)
             if (row.measured) resolver::take_up(measured, *row.measured);
         job.config.distributed.part = {};
-        if (plan.ok()) {
+        if (plan.ok() && request.further_problem) problem = request.further_problem(job.config, plan);
+        if (plan.ok() && problem.empty()) {
             std::cerr << plan_warnings(plan);
             chosen = chosen_text(plan);
             return std::move(job.config);
         }
-        problem = plan_problems(plan);
+        if (!plan.ok()) problem = plan_problems(plan);
         mistaken = false;
     } catch (const Failure& failure) {
         problem = failure.what();
@@ -330,15 +332,13 @@ private:
         }
         auto options = job_of(arm);
         std::string problem;
-        auto config =
-            plan_arm(options, host_, request_.purpose, checked_.measured, problem, chosen, mistaken_);
+        auto config = plan_arm(options, host_, request_, checked_.measured, problem, chosen, mistaken_);
         if (!config) return problem;
         if (problem = share_out(arm, *config); !problem.empty()) return problem;
         if (arm.ranks > 1 && config->runtime.threads != arm.threads) {
             // Who is fastest on as many threads as a rank has.
             options.implied.push_back({"ranks", "runtime.threads=" + std::to_string(arm.threads)});
-            config =
-                plan_arm(options, host_, request_.purpose, checked_.measured, problem, chosen, mistaken_);
+            config = plan_arm(options, host_, request_, checked_.measured, problem, chosen, mistaken_);
             if (!config) return problem;
         }
         note(*config);

@@ -1,11 +1,13 @@
 // Checks all arms of `switchyard compare` before anything runs, and reports all their mistakes at once.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include <switchyard/interfaces/host_info.h>
 #include "core/kernel/resolver/measurement.h"
+#include "core/kernel/resolver/plan.h"
 #include "core/workbench/cli/job/job.h"
 #include "core/workbench/cli/job/planned_job.h"
 #include "core/workbench/compare/experiment/arm_list.h"
@@ -25,6 +27,8 @@ struct ArmsRequest {
     std::vector<compare::ArmSpec> rungs = {};
     std::string rungs_from = {};  // the file
     std::size_t most = 0;         // arms that are compared without --yes; 0: any number
+    // What else speaks against a configuration that can be served; empty: nothing.
+    std::function<std::string(const config::Config&, const resolver::Plan&)> further_problem = {};
 };
 
 struct CheckedArms {

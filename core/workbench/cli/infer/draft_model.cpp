@@ -71,7 +71,7 @@ DraftModel::DraftModel(const std::string& name, const train::Session& large, boo
         !problem.empty())
         refuse("cannot draft: " + problem);
     auto draft_rows = rows;
-    draft_rows.length = std::min(rows.length, session_->config().batch.max_length);
+    draft_rows.limits.length = std::min(rows.limits.length, session_->config().batch.max_length);
     rows_ = infer::make_rows(session_->config(), session_->plan(), session_->model(), session_->tokenizer(),
                              draft_rows);
     draft_ =

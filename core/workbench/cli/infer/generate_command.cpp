@@ -51,6 +51,7 @@ public:
             stop_.note();  // so that what is written aside is taken away
         const auto& config = session.config();
         const auto& tokenizer = session.tokenizer();
+        if (!reads_files()) check_prompt();
         auto asked = options.generate;
         asked.stop_tokens = stop_tokens_of(options, tokenizer);
         if (asked.beams > config.batch.size)
@@ -59,7 +60,7 @@ public:
                           std::to_string(config.batch.size) +
                           "; expected at most that, or --set batch.size=" + std::to_string(asked.beams));
         if (asked.beams > 0) asked.sampling.temperature = 0.0;
-        const infer::RowsOptions rows{!options.no_cache, row_length()};
+        const infer::RowsOptions rows{!options.no_cache, cache_limits()};
         rows_ = infer::make_rows(config, session.plan(), session.model(), tokenizer, rows);
         infer::GenerateHooks hooks;
         hooks.interrupted = [this] { return static_cast<bool>(stop_); };
@@ -84,7 +85,6 @@ public:
     }
 
     int one(const std::string& prompt) {
-        if (const auto fault = problem(prompt); !fault.empty()) throw Failure(fault);
         write({prompt}, nullptr);
         finish();
         if (!stop_) return Exit::fine;
@@ -100,10 +100,15 @@ public:
             [&](const std::vector<TextRow>& batch) {
                 std::vector<std::string> prompts;
                 for (const auto& row : batch) prompts.push_back(row.given.text);
+                empty_ += static_cast<std::size_t>(
+                    std::ranges::count_if(prompts, [&](const auto& prompt) { return is_empty(prompt); }));
                 written += write(prompts, &batch);
             },
             [&] { return static_cast<bool>(stop_); });
         finish();
+        if (empty_ > 0)
+            std::cerr << "warning: " + counted(empty_, "prompt") + (empty_ == 1 ? " is" : " are") +
+                             " empty: " + infer::empty_prompt_note(session_.config()) + "\n";
         if (stop_) {
             std::cerr << "stopped after " + counted(written, "prompt") + ", whose texts are written\n";
             return stop_.exit_code();
@@ -113,14 +118,39 @@ public:
     }
 
 private:
-    // Of a prompt that is known before; 0: that of the longest prompt that there may be.
-    std::int64_t row_length() const {
+    bool reads_files() const { return !options_.files.names.empty(); }
+
+    void check_prompt() const {
+        if (const auto fault = problem(options_.prompt); !fault.empty()) throw Failure(fault);
         const auto& config = session_.config();
-        const bool known = options_.files.names.empty() && problem(options_.prompt).empty();
-        if (!known || options_.generate.max_tokens == 0) return 0;
-        const auto begun = infer::beginning_of(config, session_.tokenizer(), options_.prompt).grown.size();
-        return std::min(static_cast<std::int64_t>(begun) + options_.generate.max_tokens,
-                        config.batch.max_length);
+        // Without a prompt a language model writes texts of its own.
+        const bool own = !options_.prompt_given && config.task.kind == config::TaskKind::causal_lm;
+        if (!own && is_empty(options_.prompt))
+            std::cerr << "warning: the prompt is empty: " + infer::empty_prompt_note(config) + "\n";
+    }
+
+    bool is_empty(const std::string& prompt) const { return session_.tokenizer().encode(prompt).empty(); }
+
+    // What the largest batch needs, so that what does not fit is told before the first token: with its
+    // samples and beams, of the prompt that is known, or of the longest that files may have.
+    model::CacheLimits cache_limits() const {
+        const auto& config = session_.config();
+        const auto& asked = options_.generate;
+        const auto batch = config.batch.size, most = config.batch.max_length;
+        model::CacheLimits limits;
+        const bool one_by_one = options_.output.stream || !options_.draft.empty();
+        const auto texts = one_by_one ? 1 : asked.beams > 0 ? asked.beams : std::min(asked.samples, batch);
+        limits.begun = one_by_one || !reads_files() ? 1 : static_cast<std::int64_t>(prompts_at_once());
+        limits.rows = limits.begun * texts;
+        limits.added = asked.max_tokens;
+        limits.length = most;
+        if (config.task.kind == config::TaskKind::seq2seq) limits.source = most;
+        if (reads_files()) return limits;
+        const auto begun = infer::beginning_of(config, session_.tokenizer(), options_.prompt);
+        if (asked.max_tokens > 0)
+            limits.length = std::min(static_cast<std::int64_t>(begun.grown.size()) + asked.max_tokens, most);
+        limits.source = static_cast<std::int64_t>(begun.source.size());
+        return limits;
     }
 
     // All samples of each prompt, written as batches of the model are done; how many prompts have all of
@@ -178,6 +208,7 @@ private:
     std::unique_ptr<infer::GrowingRows> rows_;
     std::optional<infer::Generator> generator_;
     std::optional<DraftModel> draft_;
+    std::size_t empty_ = 0;  // prompts of files
 };
 
 int write(WriteOptions options) {
@@ -213,6 +244,7 @@ Action setup_generate(CLI::App& command) {
     add_generate_options(command, *options);
     return [options, &command] {
         check_together(command, *options);
+        options->prompt_given = command.count("--prompt") > 0;
         return write(*options);
     };
 }

@@ -19,7 +19,8 @@ namespace switchyard::cli {
 struct WriteOptions {
     std::string run_or_config;
     std::string weights;
-    std::string prompt;   // @FILE: what is in it; @@ begins a text with @
+    std::string prompt;  // @FILE: what is in it; @@ begins a text with @
+    bool prompt_given = false;
     std::string prompts;  // a file of lines; empty: there are `files`, or `prompt` alone
     TextFiles files;
     JobOptions job;

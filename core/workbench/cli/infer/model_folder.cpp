@@ -114,7 +114,8 @@ void require_head(const train::Session& session) {
 void tell_unused(const train::Session& session) {
     const auto& weights = session.initial_weights();
     const auto line = model::unused_line(weights.file, weights.unused);
-    if (!line.empty()) std::cerr << "warning: " + line + "\n";
+    for (const auto& one : {line, weights.index_note})
+        if (!one.empty()) std::cerr << "warning: " + one + "\n";
 }
 
 }  // namespace switchyard::cli

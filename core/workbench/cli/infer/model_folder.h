@@ -30,7 +30,8 @@ bool has_label_scale(const std::string& folder);
 // and would answer by chance.
 void require_head(const train::Session& session);
 
-// Warns, on standard error, of tensors of the weights that were loaded for which the model has no place.
+// Warns, on standard error, of tensors of the weights that were loaded for which the model has no place, and
+// of an index that says another size than theirs.
 void tell_unused(const train::Session& session);
 
 }  // namespace switchyard::cli

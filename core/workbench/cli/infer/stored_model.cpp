@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -34,6 +35,7 @@ struct Held {
 struct Stored {
     std::string format;  // "GGUF, version 3", "safetensors, 2 files"
     std::vector<Held> tensors;
+    std::vector<std::string> notes = {};  // on what an index says of the files
 };
 
 std::uint64_t count_of(const std::vector<std::int64_t>& shape) {
@@ -59,13 +61,18 @@ Stored open_stored(const std::string& path) {
     if (!place.problem.empty()) throw Failure(place.problem);
     if (place.gguf) return open_gguf(place.file);
     Stored stored{"safetensors, " + counted(place.files.size(), "file"), {}};
+    std::map<std::string, std::shared_ptr<const model::SafetensorsFile>> files;
     for (const auto& file : place.files) {
         const auto opened = model::SafetensorsFile::open(file);
         if (!opened.file) throw Failure(opened.error);
+        files[file] = opened.file;
         for (const auto& tensor : opened.file->tensors())
             stored.tensors.push_back({tensor.name, tensor.name, std::string(tensor.type->name),
                                       count_of(tensor.shape), tensor.bytes, true});
     }
+    const auto differences = model::index_differences(place, files);
+    stored.notes = differences.problems;
+    if (!differences.note.empty()) stored.notes.push_back(differences.note);
     return stored;
 }
 
@@ -99,6 +106,7 @@ public:
     StoredModel(std::string path, const JobOptions& options)
         : path_(std::move(path)), stored_(open_stored(path_)), described_(model::describe_weights(path_)) {
         notes_ = described_.notes;
+        notes_.insert(notes_.end(), stored_.notes.begin(), stored_.notes.end());
         if (!described_.error.empty()) notes_.push_back(described_.error);
         std::set<std::string> unread;
         for (const auto& tensor : stored_.tensors)

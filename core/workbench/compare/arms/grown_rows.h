@@ -5,7 +5,10 @@
 #include <functional>
 #include <memory>
 
+#include "core/kernel/config/config.h"
+#include "core/workbench/compare/arms/workload.h"
 #include "core/workbench/infer/growing_rows.h"
+#include "core/workbench/model/cache/decoding_cache.h"
 #include "core/workbench/train/session.h"
 
 namespace switchyard::compare {
@@ -15,8 +18,11 @@ struct GrownRows {
     std::function<std::int64_t()> cache_bytes;  // that are kept for them now
 };
 
-// `cached`: keys and values of earlier tokens are kept, of `length` tokens at most; else each token runs the
-// whole sequences through the model again. `session` outlives them.
-GrownRows make_grown_rows(const train::Session& session, bool cached, std::int64_t length);
+// What a cache holds at most in that workload.
+model::CacheLimits cache_limits(const Workload& workload, const config::Config& config);
+
+// `cached`: keys and values of earlier tokens are kept; else each token runs the whole sequences through the
+// model again. `session` outlives them.
+GrownRows make_grown_rows(const train::Session& session, bool cached, const model::CacheLimits& limits);
 
 }  // namespace switchyard::compare

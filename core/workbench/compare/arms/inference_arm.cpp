@@ -127,7 +127,7 @@ void InferenceArm::begin_rows() {
     grown_ = {};
     if (options_.operation == Operation::generate)
         grown_ = make_grown_rows(session_, options_.cached,
-                                 options_.workloads[chosen_].longest_row(answers(session_.config())));
+                                 cache_limits(options_.workloads[chosen_], session_.config()));
 }
 
 void InferenceArm::run_one(Turn& turn) {

@@ -24,6 +24,9 @@ void ContiguousCache::clear() {
         layer = {make(rows(), shape().stored(i)), make(rows(), shape().stored(i))};
         clean_ = 0;
     }
+    if (rows() <= clean_rows_) return;
+    clean_rows_ = rows();
+    clean_ = 0;
 }
 
 // A stretch at a time, and nothing of what no row has reached: that memory is not touched.
@@ -32,8 +35,8 @@ void ContiguousCache::make_room() {
     const auto first = clean_;
     clean_ = rounded(longest());
     for (auto& layer : layers_) {
-        layer.k.narrow(2, first, clean_ - first).zero();
-        layer.v.narrow(2, first, clean_ - first).zero();
+        layer.k.narrow(0, 0, clean_rows_).narrow(2, first, clean_ - first).zero();
+        layer.v.narrow(0, 0, clean_rows_).narrow(2, first, clean_ - first).zero();
     }
 }
 
@@ -56,18 +59,23 @@ void ContiguousCache::write_at(std::int64_t layer, const at::Tensor& k, const at
 
 CachedKeys ContiguousCache::keys(std::int64_t layer) const {
     const auto index = static_cast<std::size_t>(layer);
-    const auto part = [&](const TokenRows& x) {
+    const auto part = [&](const TokenRows& x, std::size_t side) {
         const bool all = x.values.size(0) == rows();
-        return widened((all ? x : x.narrow(0, 0, rows())).narrow(2, 0, shown()), shape().dtypes[index]);
+        const auto stored = (all ? x : x.narrow(0, 0, rows())).narrow(2, 0, shown());
+        const auto dtype = shape().dtypes[index];
+        if (shape().stored(index) == dtype) return stored.values;
+        const auto to = wide(side, dtype, shown());
+        widen(stored, to);
+        return to;
     };
-    return {part(layers_[index].k), part(layers_[index].v), nullptr};
+    return {part(layers_[index].k, 0), part(layers_[index].v, 1), nullptr};
 }
 
 // Only what is filled is copied.
 TokenRows ContiguousCache::reordered(const TokenRows& all, const std::vector<std::int64_t>& rows) const {
     const auto wanted = static_cast<std::int64_t>(rows.size());
     const auto to = make(std::max(wanted, all.values.size(0)), all.values.scalar_type());
-    to.narrow(2, 0, clean_).zero();
+    to.narrow(0, 0, clean_rows_).narrow(2, 0, clean_).zero();
     for (std::int64_t i = 0; i < wanted; ++i) {
         const auto from = rows[static_cast<std::size_t>(i)];
         copy(all, {from, 0}, lengths()[static_cast<std::size_t>(from)], to, {i, 0});
@@ -85,6 +93,7 @@ void ContiguousCache::require_memory_for(std::int64_t rows) const {
 void ContiguousCache::reorder(const std::vector<std::int64_t>& rows) {
     const auto wanted = static_cast<std::int64_t>(rows.size());
     if (!layers_.empty() && wanted > layers_.front().k.values.size(0)) require_memory_for(wanted);
+    clean_rows_ = std::max(clean_rows_, wanted);  // more are copied to memory that is clean there
     // Rows that only move up, over those that have left, can be copied in place, and most stay where they
     // are.
     const bool upwards = std::is_sorted(rows.begin(), rows.end(), std::less_equal<>());

@@ -31,7 +31,8 @@ private:
     TokenRows make(std::int64_t rows, at::ScalarType stored) const;
 
     std::vector<Layer> layers_;
-    std::int64_t clean_ = 0;  // places of all rows that hold finite numbers, as attention wants of padding
+    // The first places of the first rows, which hold finite numbers, as attention wants of padding.
+    std::int64_t clean_ = 0, clean_rows_ = 0;
 };
 
 }  // namespace switchyard::model

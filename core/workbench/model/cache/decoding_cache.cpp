@@ -111,11 +111,9 @@ void DecodingCache::select(const std::vector<std::int64_t>& rows) {
 
 void DecodingCache::take_back(const std::vector<std::int64_t>& counts) { self_->take_back(counts); }
 
-bool DecodingCache::holds(const CacheLimits& limits) const {
-    const auto fits = [&](const KvCache& cache, std::int64_t length) {
-        return cache.shape().rows >= limits.rows && cache.shape().length >= length;
-    };
-    return fits(*self_, limits.length) && (cross_ == nullptr || fits(*cross_, limits.source));
+bool DecodingCache::holds(std::int64_t rows, std::int64_t source) const {
+    return self_->shape().rows >= rows &&
+           (cross_ == nullptr || (cross_->shape().rows >= rows && cross_->shape().length >= source));
 }
 
 std::int64_t DecodingCache::bytes() const {

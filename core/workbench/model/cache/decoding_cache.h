@@ -16,6 +16,9 @@ struct CacheLimits {
     std::int64_t length = 0;  // most tokens of a row of the decoder
     std::int64_t source = 0;  // and of the encoder; models without one do not look at it
     bool stays = false;       // CacheShape::stays
+    // What pages are counted by: rows that begin, the others fork from them (0: all begin), and most tokens
+    // that a row gets afterwards (0: as many as its length leaves).
+    std::int64_t begun = 0, added = 0;
 };
 
 // One step as the parts of a model see it (ForwardContext::cached).
@@ -50,8 +53,8 @@ public:
 
     std::int64_t rows() const { return self_->rows(); }
     const std::vector<std::int64_t>& lengths() const { return self_->lengths(); }
-    // Whether so many rows of such lengths can begin in it.
-    bool holds(const CacheLimits& limits) const;
+    // Whether so many rows can begin in it, of so many tokens of the encoder.
+    bool holds(std::int64_t rows, std::int64_t source) const;
     std::int64_t bytes() const;
     // What decides the shapes of a decoding step beside its tokens: where it is the same, a graph of an
     // earlier step can be replayed.

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <ATen/ops/empty.h>
+
 namespace switchyard::model {
 namespace {
 
@@ -29,6 +31,15 @@ std::int64_t KvCache::shown() const { return shape_.stays ? rounded(longest()) :
 
 void KvCache::write_at(std::int64_t, const at::Tensor&, const at::Tensor&, const at::Tensor&) {
     throw std::logic_error("a cache of this kind is not written to through tensors");
+}
+
+at::Tensor KvCache::wide(std::size_t side, at::ScalarType dtype, std::int64_t length) const {
+    auto& all = wide_[{side, dtype}];
+    if (!all.defined() || all.size(0) < rows())
+        all = at::empty(
+            {std::max(shape_.rows, rows()), shape_.kv_heads, shape_.whole_length(), shape_.head_dim},
+            at::TensorOptions().dtype(dtype).device(shape_.device));
+    return all.narrow(0, 0, rows()).narrow(2, 0, length);
 }
 
 bool KvCache::even() const {

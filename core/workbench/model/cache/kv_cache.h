@@ -12,8 +12,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -32,6 +34,7 @@ struct CacheShape {
     at::Device device{at::kCPU};
     config::CacheKind kind = config::CacheKind::contiguous;
     std::int64_t page_size = 64;           // tokens, of a paged one
+    std::int64_t pages = 0;                // that it has to begin with; 0: as many as all rows could want
     std::optional<at::ScalarType> narrow;  // what they are stored in, unless that were wider
     // A contiguous one: its memory stays where it is as long as rows are no more than it was made for, and
     // keys are shown in lengths that change seldom, as graphs that a device replays want it.
@@ -39,8 +42,13 @@ struct CacheShape {
 
     // What a layer's keys and values are stored in: kChar stands for int8 with scales (token_rows.h).
     at::ScalarType stored(std::size_t layer) const;
+    std::int64_t pages_in_all() const;
+    // Tokens of a row at its longest, those that fill its last page up included.
+    std::int64_t whole_length() const;
     // Of a cache of that shape, all layers together.
     std::int64_t bytes() const;
+    // Of one layer's keys and values made wide, which a narrow cache has beside them.
+    std::int64_t wide_bytes() const;
 };
 
 // Keys and values of one layer as attention takes them: AttentionInputs' k and v, or AttentionParams' pages.
@@ -100,6 +108,9 @@ protected:
     virtual void settle() {}
 
     void replaced() { ++memory_; }
+    // Memory for one layer's keys (side 0) or values (1) in a wider dtype, [R, K, length, D], which the next
+    // layer's take over: there is one for all layers and steps.
+    at::Tensor wide(std::size_t side, at::ScalarType dtype, std::int64_t length) const;
     // A length as memory is cleaned and shown for: at the end of a stretch.
     std::int64_t rounded(std::int64_t length) const;
     // Of the last `extend`.
@@ -108,13 +119,14 @@ protected:
 private:
     CacheShape shape_;
     std::vector<std::int64_t> lengths_, added_;
+    mutable std::map<std::pair<std::size_t, at::ScalarType>, at::Tensor> wide_;  // by side and dtype
     std::int64_t memory_ = 0;
 };
 
 std::unique_ptr<KvCache> make_kv_cache(CacheShape shape);
 
-// Throws base::InputError with the size of caches of these shapes where the machine has less memory left.
-// `held`: bytes of it that they take the place of.
+// Throws base::InputError with the size of caches of these shapes where the machine, or the device, has less
+// memory left. `held`: bytes of it that they take the place of.
 void require_memory(const std::vector<CacheShape>& shapes, std::int64_t held = 0);
 
 }  // namespace switchyard::model

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ops/index_select.h>
 #include <ATen/ops/zeros.h>
 
 namespace switchyard::model {
 
 PagedKvCache::PagedKvCache(CacheShape shape) : KvCache(std::move(shape)) {
     layers_.resize(this->shape().dtypes.size());
-    grow(this->shape().rows * pages_for(this->shape().length));
+    grow(this->shape().pages_in_all());
 }
 
 std::int64_t PagedKvCache::pages_for(std::int64_t tokens) const {
@@ -27,6 +26,7 @@ void PagedKvCache::grow(std::int64_t pages) {
         auto grown = shape();
         grown.rows = 1;  // pages are rows' of any length
         grown.length = pages * grown.page_size;
+        grown.pages = pages;
         require_memory({grown}, bytes());
     }
     for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -126,7 +126,7 @@ void PagedKvCache::tell_layers() {
         lengths.mutable_data_ptr<std::int32_t>()[r] =
             static_cast<std::int32_t>(this->lengths()[static_cast<std::size_t>(r)]);
     }
-    table = table.to(shape().device);
+    shown_ = table = table.to(shape().device);
     lengths = lengths.to(shape().device);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         auto& layer = layers_[i];
@@ -153,18 +153,23 @@ void PagedKvCache::write(std::int64_t layer, const at::Tensor& k, const at::Tens
 }
 
 // [R, K, longest row, D]; what lies past a row's length is finite.
-at::Tensor PagedKvCache::gathered(const TokenRows& pages, at::ScalarType dtype) const {
-    const auto all = at::zeros({rows(), shape().kv_heads, longest(), shape().head_dim},
-                               at::TensorOptions().dtype(dtype).device(shape().device));
+at::Tensor PagedKvCache::gathered(const TokenRows& pages, std::size_t side, at::ScalarType dtype) const {
+    const auto size = shape().page_size, most = pages_for(longest());
+    if (!picked_.values.defined() || picked_.values.scalar_type() != pages.values.scalar_type())
+        picked_ = empty_rows({pages_for(shape().length), shape().kv_heads, size, shape().head_dim},
+                             pages.values.scalar_type(), shape().device);
+    const auto all = wide(side, dtype, most * size);
     for (std::int64_t r = 0; r < rows(); ++r) {
-        const auto length = lengths()[static_cast<std::size_t>(r)];
-        const auto index = at::tensor(table_[static_cast<std::size_t>(r)], at::kLong).to(shape().device);
-        const TokenRows own{pages.values.index_select(0, index),
-                            pages.scales.defined() ? pages.scales.index_select(0, index) : at::Tensor()};
-        const auto wide = widened(own, dtype).transpose(0, 1).flatten(1, 2);
-        all.select(0, r).narrow(1, 0, length).copy_(wide.narrow(1, 0, length));
+        const auto length = lengths()[static_cast<std::size_t>(r)], count = pages_for(length);
+        const auto which = shown_.select(0, r).narrow(0, 0, count);
+        auto picked = picked_.narrow(0, 0, count);
+        at::index_select_out(picked.values, pages.values, 0, which);
+        if (picked.scales.defined()) at::index_select_out(picked.scales, pages.scales, 0, which);
+        const auto row = all.select(0, r);
+        widen(picked, row.narrow(1, 0, count * size).unflatten(1, {count, size}).transpose(0, 1));
+        row.narrow(1, length, most * size - length).zero_();
     }
-    return all;
+    return all.narrow(2, 0, longest());
 }
 
 CachedKeys PagedKvCache::keys(std::int64_t layer) const {
@@ -172,7 +177,7 @@ CachedKeys PagedKvCache::keys(std::int64_t layer) const {
     const auto& all = layers_[index];
     const auto dtype = shape().dtypes[index];
     if (shape().stored(index) == dtype) return {{}, {}, &all.shared};
-    return {gathered(all.k, dtype), gathered(all.v, dtype), nullptr};
+    return {gathered(all.k, 0, dtype), gathered(all.v, 1, dtype), nullptr};
 }
 
 std::int64_t PagedKvCache::pages_held() const {

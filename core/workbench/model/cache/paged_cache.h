@@ -41,12 +41,14 @@ private:
     void own(Page& page);
     void grow(std::int64_t pages);
     void tell_layers();
-    at::Tensor gathered(const TokenRows& pages, at::ScalarType dtype) const;
+    at::Tensor gathered(const TokenRows& pages, std::size_t side, at::ScalarType dtype) const;
 
     std::vector<Layer> layers_;
     std::vector<std::vector<Page>> table_;  // by row
     std::vector<std::int64_t> holders_;     // by page: rows that have it
     std::vector<Page> free_;                // the last one is taken next
+    at::Tensor shown_;                      // the table of the last step, where the pages are
+    mutable TokenRows picked_;              // a row's pages one after the other, of a narrow one
 };
 
 }  // namespace switchyard::model

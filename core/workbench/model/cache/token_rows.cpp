@@ -107,9 +107,10 @@ void copy(const TokenRows& from_RKMD, TokenPlace from, std::int64_t count, const
         part_of(to_RKMD.scales, to, count).copy_(part_of(from_RKMD.scales, from, count));
 }
 
-at::Tensor widened(const TokenRows& rows, at::ScalarType dtype) {
-    if (!rows.scales.defined()) return rows.values.to(dtype);
-    return rows.values.to(at::kFloat).mul_(rows.scales.unsqueeze(-1)).to(dtype);
+// Whole numbers of 8 bits are in all wider dtypes as they are.
+void widen(const TokenRows& rows, const at::Tensor& to) {
+    to.copy_(rows.values);
+    if (rows.scales.defined()) to.mul_(rows.scales.unsqueeze(-1));
 }
 
 }  // namespace switchyard::model

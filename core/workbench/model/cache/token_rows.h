@@ -1,9 +1,9 @@
 // Keys or values of tokens as a cache stores them: in the dtype of attention, in a narrower one, or as int8
 // with a scale for each token and head.
 //
-// Who makes them wide again is the core (`widened`), before attention is called: components take keys and
-// values in the dtype of q alone. A narrow cache so costs the memory of one layer's wide keys during the
-// call and no more.
+// Who makes them wide again is the core (`widen`), before attention is called: components take keys and
+// values in the dtype of q alone. A narrow cache so costs the memory of one layer's wide keys and values and
+// no more.
 //
 // int8: x = scale * q with scale = max |x| / 127 over the D numbers of a token in a head, so that no number
 // is off by more than half a scale (symmetric absmax quantization, as of activations in Dettmers et al.
@@ -47,7 +47,7 @@ void copy(const TokenRows& from_RKMD, TokenPlace from, std::int64_t count, const
 // to[r, h, places[r, i]] = from[r, h, i]: from [R, K, n, D], to [R, K, M, D], places int64 [R, n] on their
 // device. Nothing is read on the host.
 void store_at(const at::Tensor& from_RKnD, const TokenRows& to_RKMD, const at::Tensor& places);
-// In that dtype; the rows themselves where they are stored in it.
-at::Tensor widened(const TokenRows& rows, at::ScalarType dtype);
+// Into memory of the same sizes and a wider dtype.
+void widen(const TokenRows& rows, const at::Tensor& to);
 
 }  // namespace switchyard::model

@@ -135,46 +135,55 @@ private:
     std::vector<std::pair<const TheirTensor*, std::function<at::Tensor()>>> values_;
 };
 
-// What is wrong; else fills `tensors`, and `made` with what the files say of quantized layers.
-std::vector<std::string> open_files(const WeightsPlace& place, Files& tensors, std::string& made) {
+// What the files of a place hold.
+struct Opened {
+    std::vector<std::string> problems;
+    Files tensors;
+    std::string made;  // how layers were quantized
+    std::string note;  // IndexDifferences
+};
+
+Opened open_files(const WeightsPlace& place) {
+    Opened found;
     std::map<std::string, std::shared_ptr<const SafetensorsFile>> files;
     for (const auto& path : place.files) {
         auto opened = SafetensorsFile::open(path);
-        if (!opened.file) return {opened.error};
-        for (auto& tensor : file_tensors(opened.file)) tensors.push_back(std::move(tensor));
+        if (!opened.file) return {{opened.error}, {}, {}, {}};
+        for (auto& tensor : file_tensors(opened.file)) found.tensors.push_back(std::move(tensor));
         const auto& metadata = opened.file->metadata();
         if (const auto said = metadata.find(quantization_metadata); said != metadata.end())
-            made = said->second;
+            found.made = said->second;
         files[path] = std::move(opened.file);
     }
-    return missing_tensors(place, files);
+    auto differences = index_differences(place, files);
+    found.problems = std::move(differences.problems);
+    found.note = std::move(differences.note);
+    return found;
 }
 
-std::vector<std::string> open_gguf(const std::string& path, Files& tensors) {
+Opened open_gguf(const std::string& path) {
     const auto opened = gguf::File::open(path);
-    if (!opened.file) return {opened.error};
+    if (!opened.file) return {{opened.error}, {}, {}, {}};
     const auto described = read_gguf_model(*opened.file);
-    if (!described.error.empty()) return {described.error};
-    tensors = file_tensors(opened.file, described.family, described.model);
-    return {};
+    if (!described.error.empty()) return {{described.error}, {}, {}, {}};
+    return {{}, file_tensors(opened.file, described.family, described.model), {}, {}};
 }
 
-std::vector<std::string> open_place(const WeightsPlace& place, Files& tensors, std::string& made) {
-    if (!place.problem.empty()) return {place.problem};
-    return place.gguf ? open_gguf(place.file, tensors) : open_files(place, tensors, made);
+Opened open_place(const WeightsPlace& place) {
+    if (!place.problem.empty()) return {{place.problem}, {}, {}, {}};
+    return place.gguf ? open_gguf(place.file) : open_files(place);
 }
 
 }  // namespace
 
 LoadedWeights load_weights(const std::string& path, const config::Config& config, Parameters& parameters) {
     const auto place = find_weights(path);
-    Files tensors;
-    std::string made;  // how layers were quantized
-    auto problems = open_place(place, tensors, made);
-    if (!problems.empty()) return {std::move(problems), {}, {}, place.file};
-    Weights loading(place.file, family_in(tensors, config, parameters), parameters);
+    auto opened = open_place(place);
+    if (!opened.problems.empty()) return {std::move(opened.problems), {}, {}, place.file};
+    Weights loading(place.file, family_in(opened.tensors, config, parameters), parameters);
+    loading.result.index_note = std::move(opened.note);
     QuantizedLoading quantized(config.quantization, parameters);
-    for (const auto& tensor : tensors) {
+    for (const auto& tensor : opened.tensors) {
         if (QuantizedLoading::is_quantized_tensor(tensor.name))
             quantized.take(tensor);
         else
@@ -182,7 +191,7 @@ LoadedWeights load_weights(const std::string& path, const config::Config& config
     }
     loading.find_missing();
     auto& found = loading.result.problems;
-    problems = quantized.problems(place.file, made);
+    const auto problems = quantized.problems(place.file, opened.made);
     found.insert(found.begin(), problems.begin(), problems.end());
     if (!found.empty()) return std::move(loading.result);
     loading.copy();
@@ -193,14 +202,13 @@ LoadedWeights load_weights(const std::string& path, const config::Config& config
 std::vector<std::string> names_unlike(const std::string& path, const config::Config& config,
                                       const Parameters& parameters) {
     const auto place = find_weights(path);
-    Files tensors;
-    std::string made;
     const auto refuse = [](const std::vector<std::string>& problems) {
         if (!problems.empty()) throw base::InputError(problems.front());
     };
-    refuse(open_place(place, tensors, made));
-    Weights file(place.file, family_in(tensors, config, parameters), parameters);
-    for (const auto& tensor : tensors) file.take(tensor);
+    const auto opened = open_place(place);
+    refuse(opened.problems);
+    Weights file(place.file, family_in(opened.tensors, config, parameters), parameters);
+    for (const auto& tensor : opened.tensors) file.take(tensor);
     file.find_missing();
     refuse(file.result.problems);
     return file.unlike();

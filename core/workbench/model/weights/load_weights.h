@@ -21,6 +21,7 @@ struct LoadedWeights {
     std::vector<std::string> unused;  // tensors of the file that this model has no place for
     std::string file;
     std::vector<std::string> notes{};  // of the config.json beside it
+    std::string index_note{};          // IndexDifferences::note of weights in several files
 };
 
 // Values are converted to the parameters' dtype and device. Adapters that a file does not have keep their

@@ -138,8 +138,8 @@ private:
                 weights_.push_back({stored.name, view_stored(file, stored)});
             }
         }
-        if (const auto missing = missing_tensors(place, files); !missing.empty())
-            throw InputError(missing.front());
+        if (const auto found = index_differences(place, files); !found.problems.empty())
+            throw InputError(found.problems.front());
     }
 
     bool is_whole(const std::string& name) const {

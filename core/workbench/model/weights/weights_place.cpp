@@ -10,6 +10,7 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/json_text.h"
+#include "core/kernel/base/number_text.h"
 #include "core/kernel/base/printable.h"
 #include "core/kernel/base/read_text.h"
 #include "core/workbench/gguf/gguf_file.h"
@@ -24,6 +25,9 @@ constexpr const char* index_file = "model.safetensors.index.json";
 constexpr const char* as_safetensors =
     "expected safetensors; in Python, transformers' save_pretrained(FOLDER, safe_serialization=True) writes "
     "it";
+
+// Bytes of one of a tensor's numbers, in whatever format.
+constexpr double smallest_number = 0.5, largest_number = 8.0;
 
 bool is_there(const fs::path& path) {
     std::error_code ignored;
@@ -68,7 +72,7 @@ std::string problem_of_folder(const std::string& path) {
 }
 
 WeightsPlace with_problem(const std::string& path, const std::string& problem) {
-    return {path, {}, {}, path + ": " + problem, false};
+    return {path, {}, {}, {}, path + ": " + problem, false};
 }
 
 // Names beside the index only: it came from somewhere else, and leads nowhere else.
@@ -81,7 +85,7 @@ bool is_beside(const std::string& name) {
 WeightsPlace read_index(const std::string& path) {
     const auto text = base::read_text(path);
     if (!text) return with_problem(path, "is not there");
-    WeightsPlace place{path, {}, {}, {}, false};
+    WeightsPlace place{path, {}, {}, {}, {}, false};
     try {
         const auto index = base::parse_object(*text, path);
         const auto map = index.find("weight_map");
@@ -98,8 +102,17 @@ WeightsPlace read_index(const std::string& path) {
             if (!is_there(file)) return with_problem(file, "is not there; " + path + " names it");
             place.file_of[tensor] = file;
         }
+        const auto metadata = index.find("metadata");
+        if (metadata != index.end() && metadata->is_object() && metadata->contains("total_size")) {
+            const auto& size = (*metadata)["total_size"];
+            if (!size.is_number() && !size.is_null())
+                return with_problem(path, "metadata.total_size: expected a number of bytes, got " +
+                                              base::quoted(size.dump(
+                                                  -1, ' ', false, nlohmann::json::error_handler_t::replace)));
+            if (size.is_number()) place.total_size = size.get<double>();
+        }
     } catch (const base::InputError& error) {
-        return {path, {}, {}, error.what(), false};
+        return {path, {}, {}, {}, error.what(), false};
     }
     std::set<std::string> files;
     for (const auto& [tensor, file] : place.file_of) files.insert(file);
@@ -113,7 +126,7 @@ WeightsPlace find_weights(const std::string& path) {
     std::error_code ignored;
     if (fs::is_directory(path, ignored)) {
         const auto file = path + "/" + one_file;
-        if (is_there(file)) return {file, {file}, {}, {}, false};
+        if (is_there(file)) return {file, {file}, {}, {}, {}, false};
         const auto index = path + "/" + index_file;
         return is_there(index) ? read_index(index) : with_problem(path, problem_of_folder(path));
     }
@@ -121,21 +134,36 @@ WeightsPlace find_weights(const std::string& path) {
         return with_problem(
             path, "is not there; expected a folder of Hugging Face's, a safetensors file or a GGUF file");
     if (is_index(path)) return read_index(path);
-    if (gguf::is_gguf_file(path)) return {path, {path}, {}, {}, true};
+    if (gguf::is_gguf_file(path)) return {path, {path}, {}, {}, {}, true};
     const auto other = other_format(path);
-    return other.empty() ? WeightsPlace{path, {path}, {}, {}, false}
+    return other.empty() ? WeightsPlace{path, {path}, {}, {}, {}, false}
                          : with_problem(path, other + "; " + as_safetensors);
 }
 
-std::vector<std::string> missing_tensors(
+IndexDifferences index_differences(
     const WeightsPlace& place, const std::map<std::string, std::shared_ptr<const SafetensorsFile>>& files) {
-    std::vector<std::string> problems;
+    IndexDifferences found;
+    double bytes = 0.0, numbers = 0.0;
     for (const auto& [tensor, path] : place.file_of) {
-        if (files.at(path)->find(tensor) == nullptr)
-            problems.push_back(path + ": has no tensor '" + tensor + "', which " + place.file +
-                               " says is there");
+        const auto* const stored = files.at(path)->find(tensor);
+        if (stored == nullptr) {
+            found.problems.push_back(path + ": has no tensor '" + tensor + "', which " + place.file +
+                                     " says is there");
+            continue;
+        }
+        bytes += static_cast<double>(stored->bytes);
+        numbers += static_cast<double>(stored->bytes / stored->type->bytes);
     }
-    return problems;
+    if (!found.problems.empty() || !place.total_size || *place.total_size == bytes) return found;
+    const auto text = place.file + ": metadata.total_size says " + base::fixed(*place.total_size, 0) +
+                      " bytes, and the tensors that it names have " + base::fixed(bytes, 0);
+    if (*place.total_size < smallest_number * numbers || *place.total_size > largest_number * numbers)
+        found.problems.push_back(text +
+                                 "; expected the index and the files of one model: get all of them "
+                                 "anew, or take total_size out of the index");
+    else
+        found.note = text;
+    return found;
 }
 
 }  // namespace switchyard::model

@@ -1,5 +1,5 @@
-// Data that `./dev setup --demo` and `./dev data` bring, below .deps/data or $SWITCHYARD_DEPS/data; a checkout
-// may have none of it.
+// Data that `./dev setup --demo` and `./dev data` bring, below .deps/data or $SWITCHYARD_DEPS/data; a
+// checkout may have none of it.
 #pragma once
 
 #include <cstdlib>

@@ -43,6 +43,16 @@ nlohmann::json benched(const std::string& what, const Words& more, int code = 0)
     return json;
 }
 
+// Which plugin was called in which phase, of one slot's "executed".
+std::map<std::string, std::string> served(const nlohmann::json& calls) {
+    std::map<std::string, std::string> plugins;
+    for (const auto& call : calls) {
+        CHECK(call["calls"].get<std::int64_t>() > 0);
+        plugins[call["phase"].get<std::string>()] += call["plugin"].get<std::string>();
+    }
+    return plugins;
+}
+
 Outcome refused(const std::string& what, const Words& more) {
     const auto outcome = run(bench_words(what, more));
     CHECK(outcome.code == 2);
@@ -70,9 +80,17 @@ TEST_CASE("a language model generates: two backends write the same tokens, every
     CHECK(json["operation"] == "generate");
     REQUIRE(json["workloads"].size() == 4);
     CHECK(json["workloads"][3]["lengths"] == "2-9");
+    std::vector<std::string> backends;
     for (const auto& arm : json["arms"]) {
         INFO(arm["name"] << ": " << arm["reason"]);
         CHECK(arm["status"] == "ok");
+        const auto& executed = arm["results"][0]["executed"];
+        const auto attention = served(executed["attention"]);
+        CHECK(attention.size() == 2);
+        CHECK(attention.at("prefill") == attention.at("decode"));
+        backends.push_back(attention.at("decode"));
+        CHECK(served(executed["normalization"]) ==
+              std::map<std::string, std::string>{{"prefill", "torch"}, {"decode", "torch"}});
         CHECK(arm["weight_bytes"].get<std::int64_t>() >= 4 * gpt_parameters);
         CHECK(arm["weight_bytes"].get<std::int64_t>() < 4 * gpt_parameters + 10'000);
         for (std::size_t i = 0; i < 4; ++i) {
@@ -91,11 +109,32 @@ TEST_CASE("a language model generates: two backends write the same tokens, every
             CHECK(result["cache_bytes"].get<std::int64_t>() >= rows * 2 * 2 * 32 * 4 * (i < 2 ? 8 : 5));
         }
     }
+    CHECK(backends == std::vector<std::string>{"torch", "naive"});
     CHECK(json["arms"][0]["results"][0]["prompt_tokens"] == 5);
     CHECK(json["arms"][1]["drift"].get<double>() < json["arms"][1]["drift_allowed"].get<double>());
     CHECK(json["arms"][1]["results"][3]["same_tokens"] == 1.0);
     CHECK(json["pairs"].size() == 4);
     CHECK(json["peaks"]["read_gbytes_per_second"].get<double>() > 0.0);
+}
+
+TEST_CASE("a GGUF file is timed as it is") {
+    const auto file = (source_dir() / "tests/fixtures/gguf/llama.gguf").string();
+    Words workload{"--batch", "2", "--length", "6", "--tokens", "4"};
+    for (const char* slot : {"attention", "linear", "normalization", "activation"})
+        workload.insert(workload.end(), {"--set", std::string(slot) + ".backend=naive"});
+    const auto json = benched(file, workload);
+    CHECK(json["operation"] == "generate");
+    CHECK(json["config"] == file);
+    REQUIRE(json["arms"].size() == 1);
+    CHECK(json["arms"][0]["status"] == "ok");
+    CHECK(json["arms"][0]["results"][0]["prompt_tokens"] == 12);
+    // Its 12,216 numbers but the table of 60 words, which is looked up.
+    CHECK(json["arms"][0]["results"][0]["weight_bytes_read"] == 4 * (12'216 - 60 * 24));
+    const auto shown = run(bench_words(file, workload));
+    INFO(shown.err);
+    CHECK(shown.code == 0);
+    CHECK_THAT(shown.out, contains("2 x 6 + 4") && contains("token ms [95 %]") &&
+                              contains("\nwhat ran\n  as configured: ") && contains("attention naive"));
 }
 
 TEST_CASE("weights in 16 bits take half the bytes, and compute the same within their rounding") {

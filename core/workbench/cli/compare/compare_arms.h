@@ -25,6 +25,7 @@ struct ArmsRequest {
     std::vector<compare::ArmSpec> rungs = {};
     std::string rungs_from = {};  // the file
     std::size_t most = 0;         // arms that are compared without --yes; 0: any number
+    bool reads_data = false;      // for what is not as configured too: of the job's samples
 };
 
 struct CheckedArms {

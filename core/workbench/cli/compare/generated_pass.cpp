@@ -33,9 +33,9 @@ compare::Workload workload_of(const GeneratedPass& pass, const config::Config& c
     const auto room = has_encoder(config) ? most : most - workload.tokens;
     if (room < 1 || workload.tokens > most)
         throw Failure("--tokens " + std::to_string(workload.tokens) +
-                      (has_encoder(config) ? "" : ", after a prompt of one token at least,") +
-                      ": rows have at most batch.max_length = " + std::to_string(most) +
-                      " tokens; expected fewer, or a larger batch.max_length");
+                      ": a row has at most batch.max_length = " + std::to_string(most) + " tokens" +
+                      (has_encoder(config) ? "" : ", one of the prompt among them") +
+                      "; expected fewer, or a larger batch.max_length");
     workload.lengths = {room, room, 0};
     if (pass.lengths.empty()) return workload;
     std::optional<bench::LengthRange> lengths;

@@ -115,7 +115,7 @@ TEST_CASE("prompts are read in batches of each arm's own") {
 
 TEST_CASE("prompts are the job's own where it has data, again where it has too few") {
     const WritingJob writing_job;
-    writing_job.write("[data]\ntrain = [\"rows.tsv\"]\nvocabulary = \"vocab.txt\"\n");
+    writing_job.write("[data]\ntrain = [\"rows.tsv\"]\neval_fraction = 0.2\nvocabulary = \"vocab.txt\"\n");
     const auto json =
         compared(writing_job.job(), writing({"--samples", "70", "--vary", "normalization.backend=naive,torch",
                                              "--set", "batch.size=35"}));
@@ -125,7 +125,7 @@ TEST_CASE("prompts are the job's own where it has data, again where it has too f
     check_equal(json);
     check_refused(run(compare_words(writing_job.job(), writing({"--lengths", "4", "--arm", "a:"}))),
                   {"--lengths is for random samples"});
-    writing_job.write("[data]\ntrain = [\"none.tsv\"]\nvocabulary = \"vocab.txt\"\n");
+    writing_job.write("[data]\ntrain = [\"none.tsv\"]\neval_fraction = 0.2\nvocabulary = \"vocab.txt\"\n");
     check_refused(run(compare_words(writing_job.job(), writing({"--arm", "a:"}))), {"none.tsv"});
 }
 

@@ -7,7 +7,8 @@
 
 namespace switchyard::base {
 
-enum class Called { in_training, at_all };
+// by_phase: those of each phase for themselves, "prefill: attention flash; decode: attention flash@streamed".
+enum class Called { in_training, at_all, by_phase };
 
 // "attention torch@math, optimizer torch": who was called, slot by slot, from what was counted
 // ({"attention": [{"component": ..., "plugin": ..., "variant": ..., "phase": ...}, ...], ...}).

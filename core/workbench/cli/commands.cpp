@@ -146,7 +146,7 @@ std::vector<Command> all_commands() {
           "bench "
           "ranks --set distributed.interface=eth0"}},
         {"compare",
-         "compare training runs: speed, memory, loss, and what differs",
+         "compare training runs, forwards, generation: speed, memory, loss, and what differs",
          {"switchyard compare configs/demo.toml --vary attention.backend=naive,torch",
           "switchyard compare configs/demo.toml --stacks naive,torch,torch+precision=torch/bf16",
           "switchyard compare configs/demo.toml --vary attention.backend=naive,torch --vary "
@@ -154,6 +154,8 @@ std::vector<Command> all_commands() {
           "switchyard compare configs/demo.toml --vary precision.backend=torch/fp32,torch/bf16 --seeds 5 "
           "--steps 300 "
           "--loss-equivalence 0.02",
+          "switchyard compare configs/ladders/jobs/mini-gpt.toml --operation generate --vary "
+          "cache.dtype=float32,int8",
           "switchyard compare --ladder configs/ladders/mini-gpt.toml --scale small",
           "switchyard compare examples/peers/bert.toml --time 120"}},
         {"compare self-test",

@@ -352,8 +352,10 @@ StackTimes times_of_arms(const Json& json) {
     const Json &arms = member(json, "arms"), &pairs = member(json, "pairs");
     StackTimes times;
     times.whole_runs = true;
-    const auto called =
-        text_of(json, "operation") == "forward" ? base::Called::at_all : base::Called::in_training;
+    const auto operation = text_of(json, "operation");
+    const auto called = operation == "generate"  ? base::Called::by_phase
+                        : operation == "forward" ? base::Called::at_all
+                                                 : base::Called::in_training;
     times.what = text_of(json, "title");
     times.base = pairs.empty() ? text_of(arms.front(), "name") : text_of(pairs.front(), "base");
     for (const auto& arm : arms) {

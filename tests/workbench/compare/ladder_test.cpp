@@ -102,6 +102,8 @@ TEST_CASE("a ladder's rungs stand parents first, each with the values of all tha
     CHECK(ladder.rungs[1].name == "amp");
     CHECK(ladder.depth(2) == 2);
     CHECK(ladder.config_file() == "folder/job.toml");
+    CHECK_FALSE(ladder.operation);
+    CHECK(ladder_of("operation = \"generate\"\n" + std::string(good)).operation == Operation::generate);
     CHECK(ladder.rungs[1].published.text() == "3.50 times, 6.20 GB");
     const std::vector<std::string> values{"train.epochs=1", "model.dropout=0.0",
                                           "linear.backend=[\"gemm\", \"torch\"]",
@@ -148,6 +150,7 @@ on = "bse"
 TEST_CASE("keys of a ladder that are wrong are told with their lines, whatever they are") {
     const auto text = problems_of(R"(title = 3
 config = "job.toml"
+operation = "dream"
 colour = "red"
 [[rung]]
 name = "base"
@@ -157,8 +160,9 @@ published = { speed = 2.0 }
 name = "second ground"
 command = []
 )");
-    for (const char* part : {"l.toml:1:9: error: title", "l.toml:3:1: error: colour: unknown key",
-                             "l.toml:6:7: error: rung[0].set: is a list; expected a table of values",
+    for (const char* part : {"l.toml:1:9: error: title",
+                             "l.toml:3:13: error: operation: ", "l.toml:4:1: error: colour: unknown key",
+                             "l.toml:7:7: error: rung[0].set: is a list; expected a table of values",
                              "published.speed: unknown key", "rung[1].command", "stands on nothing"})
         CHECK_THAT(text, contains(part));
     CHECK_THAT(problems_of("title = \"t\"\nconfig = \"c\"\n"), contains("rung: is missing"));

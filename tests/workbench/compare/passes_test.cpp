@@ -93,8 +93,8 @@ TEST_CASE("operations say what they cannot do, and where that is done") {
     const auto refused = [&](const Words& more, const Words& parts) {
         check_refused(run(compare_words(job, more)), parts);
     };
-    refused({"--operation", "generate"}, {"--operation", "`switchyard bench inference`"});
-    refused({"--operation", "epochs"}, {"--operation", "epochs; expected step, epoch, forward or data"});
+    refused({"--operation", "epochs"},
+            {"--operation", "epochs; expected step, epoch, forward, data or generate"});
     refused({"--samples", "4"}, {"--samples is for passes, as those of --operation epoch"});
     refused({"--steps", "30"}, {"--steps says how long --seeds", "--steps-per-block"});
     refused({"--operation", "epoch", "--seeds", "2"}, {"--seeds trains to the end", "--operation step"});
@@ -105,5 +105,5 @@ TEST_CASE("operations say what they cannot do, and where that is done") {
     CHECK(dropping.code == 1);
     CHECK_THAT(dropping.out, contains("data_loader.drop_last leaves samples out of an epoch"));
     add_peer(job, "peer", polite_peer("echo"));
-    refused({"--operation", "data"}, {"programs take steps or forwards"});
+    refused({"--operation", "data"}, {"programs take steps, forwards or prompts"});
 }

@@ -13,6 +13,7 @@
 #include "core/kernel/resolver/measured.h"
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/cli/command.h"
+#include "core/workbench/cli/compare/generated_pass.h"
 #include "core/workbench/cli/job/auto_choice.h"
 #include "core/workbench/cli/job/foreign_config.h"
 #include "core/workbench/cli/job/plan_text.h"
@@ -38,14 +39,24 @@ std::string indented(std::string text) {
     return result + '\n';
 }
 
-// Who serves each slot, in the order of the plan; what serves several layers or phases alike once.
-std::string chosen_text(const resolver::Plan& plan) {
+// Who serves each slot, in the order of the plan; what serves several layers or phases alike once. `phase`:
+// of that one alone.
+std::string chosen_text(const resolver::Plan& plan, std::optional<Phase> phase = std::nullopt) {
     std::vector<std::string> list;
     for (const auto& row : plan.rows) {
+        if (phase && row.use.phase != *phase) continue;
         auto one = std::string(row.use.slot) + " " + row.chosen->plugin + "/" + row.chosen->component;
         if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(std::move(one));
     }
     return joined(list, ", ");
+}
+
+// The same of a model that generates: prefill and decode apart.
+std::string chosen_to_generate(const resolver::Plan& plan) {
+    std::string text;
+    for (const Phase phase : {Phase::prefill, Phase::decode})
+        base::add_item(text, std::string(name(phase)) + ": " + chosen_text(plan, phase), "; ");
+    return text;
 }
 
 // The first of several problems, without the place of what was set: that is the ladder's.
@@ -65,6 +76,8 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
     try {
         mistaken = true;
         auto job = load_job(options, host);
+        const bool generates = request.purpose == Purpose::generation;
+        if (problem = generates ? generation_problem(job.config) : ""; !problem.empty()) return std::nullopt;
         set_phases(job.config, request.purpose);
         runtime::Registry registry(std::move(job.records));
         // Before any arm runs: all arms then choose by the same times.
@@ -86,7 +99,7 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
         if (plan.ok() && request.further_problem) problem = request.further_problem(job.config, plan);
         if (plan.ok() && problem.empty()) {
             std::cerr << plan_warnings(plan);
-            chosen = chosen_text(plan);
+            chosen = generates ? chosen_to_generate(plan) : chosen_text(plan);
             return std::move(job.config);
         }
         if (!plan.ok()) problem = plan_problems(plan);
@@ -200,8 +213,10 @@ private:
     std::string input_problem(const config::Config& config) {
         for (const auto& [inputs, problem] : looked_at_)
             if (same_inputs(inputs, config)) return problem;
-        auto problem =
-            base::problem_lines(input_problems(config, request_.purpose == Purpose::as_configured));
+        const auto reading = request_.purpose == Purpose::as_configured ? Reading::to_train
+                             : request_.reads_data                      ? Reading::samples
+                                                                        : Reading::nothing;
+        auto problem = base::problem_lines(input_problems(config, reading));
         looked_at_.emplace_back(config, problem);
         return problem;
     }
@@ -212,9 +227,8 @@ private:
         if (const auto problem = base::program_problem(arm.program.front(), arm.folder); !problem.empty())
             return problem;
         if (request_.operation == compare::Operation::epoch || request_.operation == compare::Operation::data)
-            return "programs take steps or forwards, in batches that they are given; expected --operation "
-                   "step or "
-                   "forward";
+            return "programs take steps, forwards or prompts, in batches that they are given; expected "
+                   "--operation step, forward or generate";
         if (request_.rungs.empty()) return "";
         try {
             const auto config = load_job(job_of(arm), host_).config;
@@ -230,7 +244,7 @@ private:
     }
 
     void note(const config::Config& config) {
-        batch_ = config.batch.size * config.train.grad_accumulation_steps;
+        batch_ = config.batch.size * (trains(request_.operation) ? config.train.grad_accumulation_steps : 1);
         learning_rate_ = config.optimizer.lr;
     }
 

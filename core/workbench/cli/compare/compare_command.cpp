@@ -94,7 +94,8 @@ private:
         if (settings.blocks > 0)
             text = arms + ": warm-up of a fifth of --time at most, then " +
                    counted(settings.blocks, "block") + ", however long they take";
-        text += "; before that each prepares once: its data, its first step";
+        text += std::string("; before that each prepares once: its data, its first ") +
+                (compare::trains(options_.arms.operation) ? "step" : "samples");
         if (settings.seeds > 0)
             text += "; after that " +
                     std::to_string(checked_.arms.size() * static_cast<std::size_t>(settings.seeds)) +
@@ -210,10 +211,16 @@ private:
         if (settings.seeds > 0 && settings.loss_steps == 0)
             throw Failure(
                 "--seeds: the configuration has no train.steps; --steps N says how many steps to train");
-        messages_ = std::make_unique<ArmMessages>(
-            checked_,
-            MessageOptions{options_.arms.job, folder_.path(), settings.operation, samples_of_pass(options_),
-                           options_.lengths, settings.loss_steps, settings.seeds});
+        MessageOptions message{
+            options_.arms.job, folder_.path(),      settings.operation, samples_of_pass(options_),
+            options_.lengths,  settings.loss_steps, settings.seeds};
+        if (settings.operation == compare::Operation::generate) {
+            message.workload = workload_of(generated_pass(options_), checked_.config);
+            message.samples = message.workload->batch;
+            settings.generation = {0, message.workload->batch, message.workload->tokens,
+                                   checked_.config.model.vocab_size};
+        }
+        messages_ = std::make_unique<ArmMessages>(checked_, std::move(message));
         settings.prepare = [this](const compare::Preparation& what) { return messages_->prepare(what); };
         settings.start = [this](std::size_t arm, std::string& error) {
             return start_arm(
@@ -379,7 +386,7 @@ void add_timing_options(CLI::App& command, CompareOptions& options) {
         ->capture_default_str();
     command
         .add_option("--lengths", options.lengths,
-                    "lengths of the random samples where the job has no data, as 8-64")
+                    "lengths of the random samples, or prompts, where the job has no data, as 8-64")
         ->type_name("MIN-MAX");
 }
 
@@ -392,17 +399,26 @@ Action setup_compare(CLI::App& command) {
     add_arm_options(command, *options);
     add_timing_options(command, *options);
     add_ladder_options(command, *options);
-    command
-        .add_option(
-            "--operation", options->operation,
-            "step: training steps; or passes over the same samples in batches of each arm's own: epoch: of "
-            "training; forward: without gradients; data: of the data loader alone")
-        ->check(operation_problem)
-        ->type_name("NAME")
-        ->capture_default_str();
+    const auto* const operation =
+        command
+            .add_option(
+                "--operation", options->operation,
+                "step: training steps; or passes over the same samples in batches of each arm's own: epoch: "
+                "of "
+                "training; forward: without gradients; data: of the data loader alone; generate: new tokens "
+                "after "
+                "them")
+            ->check(operation_problem)
+            ->type_name("NAME")
+            ->capture_default_str();
     add_number(command, "--samples", options->samples,
-               "samples of a pass, drawn from the job's; default: " + std::to_string(samples_of_pass({})),
+               "samples of a pass, drawn from the job's; default: " + std::to_string(samples_of_pass({})) +
+                   ", prompts to generate after: batch.size",
                "N", whole_number(1, 100000000));
+    add_number(
+        command, "--tokens", options->tokens,
+        "new tokens after each prompt of --operation generate; default: 64, or half of batch.max_length", "N",
+        whole_number(1, 1000000));
     add_number(command, "--seeds", options->seeds,
                "train each arm to the end with this many seeds and compare final losses", "K",
                whole_number(1, 1000));
@@ -435,8 +451,7 @@ Action setup_compare(CLI::App& command) {
     command.add_option("--fastest", options->fastest, "write the values for --set that give the fastest arm")
         ->check(output_file())
         ->type_name("FILE");
-    return [options] {
-        options->arms.operation = *parse<compare::Operation>(options->operation);
+    return [options, operation] {
         if (!options->fail_on.empty()) {
             if (const auto wrong = compare::read_gate_rules(options->fail_on, options->gate); !wrong.empty())
                 throw Failure("--fail-on: " + wrong);
@@ -446,7 +461,15 @@ Action setup_compare(CLI::App& command) {
         if (!options->baseline.empty()) options->arms.least = 1;
         options->arms.most = options->yes ? 0 : 64;
         read_ladder(*options);
+        if (options->ladder && options->ladder->operation && operation->count() == 0)
+            options->operation = name(*options->ladder->operation);
+        options->arms.operation = *parse<compare::Operation>(options->operation);
         check_operation(*options);
+        if (options->arms.operation == compare::Operation::generate) {
+            options->arms.purpose = Purpose::generation;
+            options->arms.reads_data = true;
+            options->arms.job.implied.push_back({"--operation", "batch.min_length=1"});
+        }
         return CompareRun(*options).run();
     };
 }

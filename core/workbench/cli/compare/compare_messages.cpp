@@ -83,7 +83,7 @@ std::string ArmMessages::shared_folder(int seed) const {
 }
 
 std::vector<compare::StepCounts> ArmMessages::shared_steps(int seed) const {
-    if (!external_) return {};
+    if (!external_ || options_.workload) return {};
     return compare::read_step_counts(shared_folder(seed) + "/batches.safetensors");
 }
 
@@ -105,6 +105,10 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
                  {"name", arm.name},
                  {"seed", seed},
                  {"first_step_file", first ? first_step_file(what.arm) : ""}};
+    if (options_.workload) {
+        message["workloads"] = Json::array({to_json(*options_.workload)});
+        message["cached"] = true;
+    }
     if (arm.external()) {
         message["device"] = name(config.run.device);
         message["threads"] = config.runtime.threads;
@@ -120,6 +124,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     // No arm knows how long a timed run is: a learning rate that follows the steps would fall to zero.
     if (what.seed < 0 && steps == 0 && (external_ || !config.data.given()))
         overrides = {"train.schedule=constant", "train.warmup_ratio=0", "train.warmup_steps=0"};
+    for (const auto& implied : options_.job.implied) overrides.push_back(implied.text);
     overrides.insert(overrides.end(), options_.job.overrides.begin(), options_.job.overrides.end());
     const auto own = compare::without_arm_keys(arm.overrides);
     overrides.insert(overrides.end(), own.begin(), own.end());

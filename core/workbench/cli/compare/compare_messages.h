@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "core/workbench/cli/compare/compare_arms.h"
+#include "core/workbench/compare/arms/workload.h"
 #include "core/workbench/compare/experiment/experiment.h"
 
 namespace switchyard::cli {
@@ -27,6 +29,7 @@ struct MessageOptions {
     std::string lengths;       // of random samples
     std::int64_t loss_steps = 0;
     int seeds = 0;
+    std::optional<compare::Workload> workload = {};  // of Operation::generate: the pass
 };
 
 class ArmMessages {
@@ -35,7 +38,8 @@ public:
     ArmMessages(const CheckedArms& arms, MessageOptions options);
 
     nlohmann::ordered_json prepare(const compare::Preparation& what) const;
-    // What the batches hold that external arms load for a seed; nothing where there are no external arms.
+    // What the batches hold that external arms load for a seed; nothing where there are no external arms, or
+    // they are prompts, of which each says how many tokens it has read.
     std::vector<compare::StepCounts> shared_steps(int seed) const;
     // Where an arm writes logits and gradients of its first step.
     std::string first_step_file(std::size_t arm) const;

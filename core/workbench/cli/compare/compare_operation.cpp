@@ -6,10 +6,7 @@ namespace switchyard::cli {
 
 std::string operation_problem(const std::string& text) {
     const auto known = parse<compare::Operation>(text);
-    const std::string expected = "expected step, epoch, forward or data";
-    if (!known) return base::quoted(text) + "; " + expected;
-    if (*known != compare::Operation::generate) return "";
-    return "`switchyard bench inference` compares how fast models generate; " + expected;
+    return known ? "" : base::quoted(text) + "; expected step, epoch, forward, data or generate";
 }
 
 std::string passes_text(compare::Operation operation, std::int64_t samples, bool own_data) {

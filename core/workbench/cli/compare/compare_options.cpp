@@ -16,7 +16,14 @@ std::int64_t samples_of_pass(const CompareOptions& options) {
     return options.samples > 0 ? options.samples : default_samples;
 }
 
+GeneratedPass generated_pass(const CompareOptions& options) {
+    return {options.samples, options.tokens, options.lengths};
+}
+
 void check_operation(const CompareOptions& options) {
+    if (options.tokens > 0 && options.arms.operation != compare::Operation::generate)
+        throw Failure("--tokens says how many --operation generate writes; --operation is " +
+                      options.operation);
     if (options.arms.operation == compare::Operation::step) {
         if (options.samples > 0)
             throw Failure(
@@ -47,6 +54,8 @@ std::string describe(const CompareOptions& options, const CheckedArms& checked) 
                        counted(static_cast<std::size_t>(m.layers), "layer") + ", hidden " +
                        std::to_string(m.hidden_size) + "; ";
     const auto operation = options.arms.operation;
+    if (operation == compare::Operation::generate)
+        return text + generation_text(workload_of(generated_pass(options), config), config);
     if (is_over_samples(operation))
         text += passes_text(operation, samples_of_pass(options), config.data.given());
     else

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/workbench/cli/compare/compare_arms.h"
+#include "core/workbench/cli/compare/generated_pass.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/compare/arms/operation.h"
 #include "core/workbench/compare/gate/gate.h"
@@ -17,6 +18,7 @@ struct CompareOptions {
     ArmsRequest arms;
     std::string operation{name(compare::Operation::step)};
     std::int64_t samples = 0;  // 0: not said
+    std::int64_t tokens = 0;   // new ones, of Operation::generate; 0: not said
     int blocks = 0;
     int rounds = 0;
     std::int64_t steps_per_block = 0;
@@ -38,7 +40,9 @@ struct CompareOptions {
     bool yes = false;
 };
 
+// Not of Operation::generate.
 std::int64_t samples_of_pass(const CompareOptions& options);
+GeneratedPass generated_pass(const CompareOptions& options);
 
 // Throws Failure for options that mean nothing for the operation, or beside the others.
 void check_operation(const CompareOptions& options);

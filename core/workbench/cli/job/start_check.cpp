@@ -57,13 +57,13 @@ public:
         check_backends(records);
         check_model();
         add(config::log_command_problem(config_));
-        check_inputs();
+        check_inputs(Reading::to_train);
         return std::move(problems_);
     }
 
-    std::vector<std::string> of_inputs(bool reads_data) {
+    std::vector<std::string> of_inputs(Reading reading) {
         check_model();
-        if (reads_data) check_inputs();
+        if (reading != Reading::nothing) check_inputs(reading);
         return std::move(problems_);
     }
 
@@ -74,9 +74,9 @@ private:
         check_weights();
     }
 
-    void check_inputs() {
+    void check_inputs(Reading reading) {
         if (!config_.data.given()) return;  // nothing to train on: a plan, a benchmark
-        add(config::phases_problem(config_));
+        if (reading == Reading::to_train) add(config::phases_problem(config_));
         check_vocabulary();
         if (problems_.empty()) check_data();
     }
@@ -278,8 +278,8 @@ std::vector<std::string> start_problems(const Job& job) {
     return StartCheck(job.config).of_training(job.records);
 }
 
-std::vector<std::string> input_problems(const config::Config& config, bool reads_data) {
-    return StartCheck(config).of_inputs(reads_data);
+std::vector<std::string> input_problems(const config::Config& config, Reading reading) {
+    return StartCheck(config).of_inputs(reading);
 }
 
 }  // namespace switchyard::cli

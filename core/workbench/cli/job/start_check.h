@@ -3,6 +3,7 @@
 // something else, columns and labels that do not fit.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,11 @@ namespace switchyard::cli {
 // Each a line with its place. Of the data the first rows of each file are looked at.
 std::vector<std::string> start_problems(const Job& job);
 
-// Of these, what any command comes upon that makes the model - labels, names of [[group]], weights - and,
-// with `reads_data`, one that then trains or reads what the job trains on.
-std::vector<std::string> input_problems(const config::Config& config, bool reads_data);
+// What a command reads of the data: nothing; the samples that the job trains on; or these, to train.
+enum class Reading : std::uint8_t { nothing, samples, to_train };
+
+// Of these, what any command comes upon that makes the model - labels, names of [[group]], weights - and what
+// one does that then reads.
+std::vector<std::string> input_problems(const config::Config& config, Reading reading);
 
 }  // namespace switchyard::cli

@@ -196,6 +196,7 @@ ReadyAnswer read_ready(const std::string& line) {
         ready.first_step_written = flag(object, "first_step_written");
         ready.weight_bytes = count(object, "weight_bytes", false);
         ready.reduced = flag(object, "reduced");
+        ready.cache_dtype = text(object, "cache_dtype");
         if (object.contains("amplification") && object["amplification"].is_object()) {
             const Json& by = object["amplification"];
             ready.amplification =
@@ -256,7 +257,8 @@ Json to_message(const Ready& ready) {
               {"loss", base::number_or_null(ready.loss)},
               {"first_step_written", ready.first_step_written},
               {"weight_bytes", ready.weight_bytes},
-              {"reduced", ready.reduced}};
+              {"reduced", ready.reduced},
+              {"cache_dtype", ready.cache_dtype}};
     if (ready.amplification) {
         json["amplification"] = {{"loss", base::number_or_null(ready.amplification->loss)},
                                  {"output", base::number_or_null(ready.amplification->output)},

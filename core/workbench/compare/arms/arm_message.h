@@ -46,7 +46,8 @@ struct Ready {
     bool first_step_written = false;     // logits and gradients of that are in the file that prepare named
     std::optional<Drift> amplification;  // by how much a relative change of all weights is magnified
     std::int64_t weight_bytes = -1;      // that are held before any sequence comes; -1: not known
-    bool reduced = false;  // some component is of reduced accuracy: rounding does not bound its drift
+    bool reduced = false;     // some component is of reduced accuracy: rounding does not bound its drift
+    std::string cache_dtype;  // of Operation::generate: of keys and values that are kept; "": as of products
 };
 
 // The answer to run.
@@ -63,6 +64,11 @@ struct Turn {
     std::int64_t page_faults = -1;           // minor and major, likewise
     double others_share = -1.0;       // of the processors' time, that went to others; below 0: not known
     nlohmann::ordered_json executed;  // object, by slot
+    // Of Operation::generate (generated_turn.h): of each pass, until the first new token of every row is
+    // known; the tokens of each row; of all prompts, -1: not known.
+    std::vector<double> prefill_ms;
+    std::vector<std::vector<std::int64_t>> generated;
+    std::int64_t prompt_tokens = -1;
 };
 
 // The answer to run of Operation::generate. Times of a pass: all prompts of the batch, until the last

@@ -37,7 +37,7 @@ ArmServer::ArmServer(const config::Config& config, const resolver::Plan& plan, r
       device_(device_of(config)),
       clock_([device = device_] { bench::synchronize(device); }) {
     if (options_.group != nullptr) session_.share_with(*options_.group);
-    if (config.data.given() && !options.inference()) {
+    if (config.data.given() && (!options.inference() || options.samples > 0)) {
         session_.load_tokenizer();
         session_.load_data();
     }
@@ -54,12 +54,22 @@ void ArmServer::export_inputs(const model::Parameters& parameters) {
         throw std::runtime_error(*error);
 }
 
+namespace {
+
+std::vector<at::Tensor> outputs_of(const at::Tensor& logits, const at::Tensor& further) {
+    if (!further.defined()) return {logits};
+    return {logits, further};
+}
+
+}  // namespace
+
 Drift ArmServer::amplification(const First& exact) {
     const MovedWeights moved_weights(session_.parameters());
     const auto moved = first();
     const auto per_weight = [](double distance) { return distance / MovedWeights::share; };
     return {per_weight(std::abs(moved.loss - exact.loss) / std::max(std::abs(exact.loss), 1e-30)),
-            per_weight(bench::relative_distance({moved.logits}, {exact.logits})),
+            per_weight(bench::relative_distance(outputs_of(moved.logits, moved.further),
+                                                outputs_of(exact.logits, exact.further))),
             per_weight(bench::relative_distance(moved.gradients, exact.gradients))};
 }
 
@@ -75,15 +85,20 @@ Ready ArmServer::prepare() {
     const auto exact = first();
     ready.loss = exact.loss;
     if (!options_.first_step_file.empty()) {
-        write_first_step(options_.first_step_file, session_.config(), whole, exact.logits, exact.gradients);
+        write_first_step(options_.first_step_file, session_.config(), whole,
+                         {exact.logits, exact.further, exact.gradients});
         ready.first_step_written = true;
     }
     if (options_.amplification) ready.amplification = amplification(exact);
     session_.settle_weights();
     ready.reduced = reduced_;
-    if (options_.inference() && device_.is_cpu())
-        ready.weight_bytes = machine::cpu_memory_stats().live_bytes - row_bytes() -
-                             static_cast<std::int64_t>(exact.logits.nbytes());
+    if (const auto& kept = session_.config().cache.dtype; kept && options_.operation == Operation::generate)
+        ready.cache_dtype = std::string(name(*kept));
+    if (options_.inference() && device_.is_cpu()) {
+        ready.weight_bytes = machine::cpu_memory_stats().live_bytes - row_bytes();
+        for (const auto& outputs : outputs_of(exact.logits, exact.further))
+            ready.weight_bytes -= static_cast<std::int64_t>(outputs.nbytes());
+    }
     before_ = session_.executed();
     return ready;
 }

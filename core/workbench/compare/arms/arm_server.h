@@ -26,13 +26,14 @@ struct ArmServerOptions {
     // Operation::step: above 0: the batches of so many first steps are kept in memory and repeated. 0: the
     // loader's, as they come.
     std::int64_t cycle = 0;
-    // epoch, forward, data: of a pass, drawn from the job's; fewer where it has fewer.
+    // epoch, forward, data: of a pass, drawn from the job's; fewer where it has fewer. generate: whether
+    // prompts are the job's, in batches of batch.size; 0: random tokens, all at once.
     std::int64_t samples = 0;
     bool amplification = false;
     double slowed = 0.0;                        // share of a step by which each is made to take longer
     distributed::Group* group = nullptr;        // of the ranks that share each step; outlives the arm
     std::optional<bench::LengthRange> lengths;  // of random samples
-    // Inference alone: what it is timed on, without any data of the job (inference_arm.h). Empty: not that.
+    // Inference alone: what it is timed on (inference_arm.h). Empty: not that.
     std::vector<Workload> workloads;
     bool cached = true;  // of Operation::generate: earlier tokens are kept, not computed again
 
@@ -57,6 +58,7 @@ protected:
     struct First {
         double loss = 0.0;
         at::Tensor logits;                  // of the rows with a label
+        at::Tensor further;                 // of the tokens after these; undefined: there are none
         std::vector<at::Tensor> gradients;  // of all parameters in their order; empty: there are none
     };
 

@@ -23,16 +23,16 @@ at::Tensor labelled_logits(const config::Config& config, const model::TaskResult
 }
 
 void write_first_step(const std::string& path, const config::Config& config,
-                      const model::Parameters& parameters, const at::Tensor& logits,
-                      const std::vector<at::Tensor>& gradients) {
+                      const model::Parameters& parameters, const FirstStep& step) {
     std::vector<model::NamedTensor> tensors;
-    if (logits.defined()) tensors.push_back({"logits", logits.to(at::kFloat)});
-    if (!gradients.empty()) {
+    if (step.logits.defined()) tensors.push_back({"logits", step.logits.to(at::kFloat)});
+    if (step.further.defined()) tensors.push_back({"further_logits", step.further.to(at::kFloat)});
+    if (!step.gradients.empty()) {
         std::map<std::string, at::Tensor> ours;
         for (std::size_t i = 0; i < parameters.all().size(); ++i) {
             const auto& parameter = parameters.all()[i];
             ours[parameter.name] =
-                gradients[i].defined() ? gradients[i] : at::zeros_like(parameter.value, at::kFloat);
+                step.gradients[i].defined() ? step.gradients[i] : at::zeros_like(parameter.value, at::kFloat);
         }
         for (const auto& theirs : model::their_tensors(model::family_of(config), parameters)) {
             tensors.push_back(
@@ -48,10 +48,16 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // Outputs that are not finite where the base's are have no distance: they are as far from them as can be.
-double output_distance(const at::Tensor& value, const at::Tensor& base) {
-    const double found = bench::relative_distance({value}, {base});
-    return std::isnan(found) && at::isfinite(base).all().item<bool>() ? infinite : found;
+double output_distance(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& bases) {
+    const double found = bench::relative_distance(values, bases);
+    if (!std::isnan(found)) return found;
+    for (const auto& base : bases)
+        if (!at::isfinite(base).all().item<bool>()) return found;
+    return infinite;
 }
+
+// Outputs of a token; all others are gradients.
+bool is_output(const std::string& name) { return name == "logits" || name == "further_logits"; }
 
 // Of gradients that are not finite nothing is known: a loss scale may have been too large for them.
 double gradient_distance(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& bases) {
@@ -66,23 +72,20 @@ Drift drift_between(const std::string& base, const std::string& arm) {
     const auto ours = model::SafetensorsFile::open(arm), theirs = model::SafetensorsFile::open(base);
     Drift drift;
     if (!ours.file || !theirs.file) return drift;
-    std::vector<at::Tensor> values, bases;
+    std::vector<at::Tensor> outputs, base_outputs, values, bases;
     for (const auto& stored : theirs.file->tensors()) {
         const auto* const same = ours.file->find(stored.name);
         if (same == nullptr) continue;
         if (same->shape != stored.shape) {
-            (stored.name == "logits" ? drift.output : drift.gradient) = infinite;
+            (is_output(stored.name) ? drift.output : drift.gradient) = infinite;
             continue;
         }
         const auto value = model::view_stored(ours.file, *same),
                    exact = model::view_stored(theirs.file, stored);
-        if (stored.name == "logits") {
-            drift.output = output_distance(value, exact);
-        } else {
-            values.push_back(value);
-            bases.push_back(exact);
-        }
+        (is_output(stored.name) ? outputs : values).push_back(value);
+        (is_output(stored.name) ? base_outputs : bases).push_back(exact);
     }
+    if (!outputs.empty() && drift.output != infinite) drift.output = output_distance(outputs, base_outputs);
     if (!values.empty() && drift.gradient != infinite) drift.gradient = gradient_distance(values, bases);
     return drift;
 }

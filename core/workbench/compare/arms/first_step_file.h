@@ -17,11 +17,16 @@ namespace switchyard::compare {
 // projects by itself.
 at::Tensor labelled_logits(const config::Config& config, const model::TaskResult& result);
 
-// `gradients`: of all parameters in their order, undefined where there is none; empty: there are none.
+struct FirstStep {
+    at::Tensor logits;   // undefined: not known
+    at::Tensor further;  // of a generation: of tokens after those; undefined: there are none
+    // Of all parameters in their order, undefined where there is none; empty: there are none.
+    std::vector<at::Tensor> gradients;
+};
+
 // Throws std::runtime_error.
 void write_first_step(const std::string& path, const config::Config& config,
-                      const model::Parameters& parameters, const at::Tensor& logits,
-                      const std::vector<at::Tensor>& gradients);
+                      const model::Parameters& parameters, const FirstStep& step);
 
 // How far the file of an arm is from the base's, with the root of summed squares: infinitely where a tensor
 // has another shape, or outputs are not finite and the base's are; NaN where the files do not hold the same

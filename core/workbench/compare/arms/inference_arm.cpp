@@ -1,5 +1,6 @@
 #include "core/workbench/compare/arms/inference_arm.h"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <string_view>
@@ -8,12 +9,17 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/argmax.h>
+#include <ATen/ops/cat.h>
 
 #include <switchyard/reference/collate.h>
+#include "core/workbench/compare/arms/drawn_samples.h"
 #include "core/workbench/compare/arms/random_samples.h"
 
 namespace switchyard::compare {
 namespace {
+
+// Of the logits that arms are compared by, after those that follow the prompts.
+constexpr std::int64_t compared_prompts = 32, compared_tokens = 4;
 
 bool answers(const config::Config& config) { return config.task.kind == config::TaskKind::seq2seq; }
 
@@ -32,6 +38,10 @@ std::vector<infer::Ids> likeliest(const at::Tensor& logits) {
     for (std::int64_t row = 0; row < best.numel(); ++row)
         tokens.push_back({best.const_data_ptr<std::int64_t>()[row]});
     return tokens;
+}
+
+void require_finite(const at::Tensor& logits, const std::string& otherwise) {
+    if (!logits.isfinite().all().item<bool>()) throw std::runtime_error(otherwise);
 }
 
 // Rows of real tokens, [sequences, longest] or [total] in a row.
@@ -65,20 +75,37 @@ InferenceArm::InferenceArm(const config::Config& config, const resolver::Plan& p
 
 InferenceArm::Inputs InferenceArm::inputs_of(const Workload& workload, std::uint64_t seed) const {
     const auto& config = session_.config();
-    const auto drawn = random_samples(config, workload.batch, workload.lengths, seed);
+    const auto drawn = sequences(workload, seed);
+    const auto at_once = options_.samples > 0 ? config.batch.size : workload.batch;
     const bool has_encoder = answers(config);
     std::vector<Sample> samples;
     std::vector<std::int64_t> indices;
     Inputs inputs;
     for (std::int64_t i = 0; i < drawn.size(); ++i) {
         auto sample = drawn.get(i, 0);
-        inputs.prompts.push_back(has_encoder ? infer::Beginning{sample.ids, {0}}
-                                             : infer::Beginning{{}, sample.ids});
+        if (i % at_once == 0) inputs.prompts.emplace_back();
+        inputs.prompts.back().push_back(has_encoder ? infer::Beginning{sample.ids, {0}}
+                                                    : infer::Beginning{{}, sample.ids});
         samples.push_back(has_encoder ? Sample{std::move(sample.ids), {}, {0}, {}, {}} : std::move(sample));
         indices.push_back(i);
     }
     inputs.batch = reference::collate(samples, indices, layout_of(config), config.task.label_per_token());
     return inputs;
+}
+
+// Where the job has fewer they come again.
+data::SampleList InferenceArm::sequences(const Workload& workload, std::uint64_t seed) const {
+    const auto& config = session_.config();
+    if (options_.samples == 0 || !config.data.given())
+        return random_samples(config, workload.batch, workload.lengths, seed);
+    const auto drawn = drawn_samples(session_, options_);
+    data::SampleList prompts;
+    for (std::int64_t i = 0; i < workload.batch; ++i) {
+        auto ids = drawn.get(i % drawn.size(), 0).ids;
+        ids.resize(std::min(ids.size(), static_cast<std::size_t>(workload.lengths.max)));
+        prompts.add({std::move(ids), {}, {}, {}, {}});
+    }
+    return prompts;
 }
 
 std::vector<ArmServer::Group> InferenceArm::shared_batches() {
@@ -100,14 +127,45 @@ at::Tensor InferenceArm::forward(const Batch& batch) const {
 
 ArmServer::First InferenceArm::first() {
     const at::NoGradGuard no_grad;
+    const auto& batch = inputs_.front().batch;
     First first;
+    if (grown_.rows)
+        first = first_tokens();
+    else
+        first.logits = real_rows(forward(batch), session_.model().output_side(batch)).to(at::kFloat);
     first.loss = std::numeric_limits<double>::quiet_NaN();
-    const auto& inputs = inputs_.front();
-    first.logits = grown_.rows ? grown_.rows->begin(inputs.prompts)
-                               : real_rows(forward(inputs.batch), session_.model().output_side(inputs.batch));
-    first.logits = first.logits.to(at::kFloat);
-    if (!first.logits.isfinite().all().item<bool>())
-        throw std::runtime_error("the outputs of the first sequences are not finite");
+    for (const auto& outputs : {first.logits, first.further})
+        if (outputs.defined()) require_finite(outputs, "the outputs of the first sequences are not finite");
+    return first;
+}
+
+ArmServer::First InferenceArm::first_tokens() {
+    const auto& workload = options_.workloads.front();
+    const auto count = std::min(compared_tokens, workload.tokens - 1);
+    data::SampleList given;
+    if (count > 0)
+        given = random_samples(session_.config(), workload.batch, bench::LengthRange{count, count, 0},
+                               static_cast<std::uint64_t>(session_.config().run.seed));
+    std::vector<at::Tensor> logits, further;
+    std::int64_t before = 0;
+    for (const auto& prompts : inputs_.front().prompts) {
+        logits.push_back(grown_.rows->begin(prompts).to(at::kFloat));
+        const auto rows = static_cast<std::int64_t>(prompts.size());
+        const auto compared = std::min(rows, compared_prompts - before);
+        std::vector<at::Tensor> steps;
+        for (std::int64_t step = 0; step < count && compared > 0; ++step) {
+            std::vector<infer::Ids> tokens;
+            for (std::int64_t row = 0; row < rows; ++row)
+                tokens.push_back({given.get(before + row, 0).ids[static_cast<std::size_t>(step)]});
+            // Off the device: a captured step writes over the logits of the one before.
+            steps.push_back(grown_.rows->append(tokens).narrow(0, 0, compared).to(at::kCPU, at::kFloat));
+        }
+        if (!steps.empty()) further.push_back(at::cat(steps, 1));
+        before += rows;
+    }
+    First first;
+    first.logits = at::cat(logits);
+    if (!further.empty()) first.further = at::cat(further);
     return first;
 }
 
@@ -151,29 +209,47 @@ Generation InferenceArm::generate(std::int64_t passes) {
 
 void InferenceArm::generate_one(Generation& generation) {
     const at::NoGradGuard no_grad;
-    const auto& prompts = inputs_[chosen_].prompts;
-    const std::int64_t wanted = options_.workloads[chosen_].tokens;
-    auto& generated = generation.generated;
-    generated.assign(prompts.size(), {});
+    generation.generated.clear();
+    generation.prefill_ms.push_back(0.0);
+    const auto further = static_cast<std::size_t>(options_.workloads[chosen_].tokens - 1);
+    generation.token_ms.emplace_back(further, 0.0);
     const double start = clock_.now_ms();
-    double last = start;
+    at::Tensor logits;
+    for (const auto& prompts : inputs_[chosen_].prompts) logits = write_after(prompts, generation);
+    bench::take_longer(clock_, start, options_.slowed);
+    generation.step_ms.push_back(clock_.now_ms() - start);
+    generation.cache_bytes = grown_.cache_bytes();
+    require_finite(logits, "the logits of the last token are not finite");
+}
+
+// Times of several batches add up. Returns the logits that the last token was chosen from.
+at::Tensor InferenceArm::write_after(const std::vector<infer::Beginning>& prompts, Generation& generation) {
+    auto& generated = generation.generated;
+    const auto first = generated.size();
+    generated.resize(first + prompts.size());
+    const auto keep = [&](const std::vector<infer::Ids>& next) {
+        for (std::size_t row = 0; row < next.size(); ++row)
+            generated[first + row].push_back(next[row].front());
+    };
+    double last = clock_.now_ms();
     const auto lap = [&] {
         const double now = clock_.now_ms(), ms = now - last;
         last = now;
         return ms;
     };
     auto& rows = *grown_.rows;
-    auto next = likeliest(rows.begin(prompts));
-    generation.prefill_ms.push_back(lap());
-    auto& times = generation.token_ms.emplace_back();
-    for (std::int64_t token = 0;; ++token) {
-        for (std::size_t row = 0; row < next.size(); ++row) generated[row].push_back(next[row].front());
-        if (token + 1 >= wanted) break;
-        next = likeliest(rows.append(next).select(1, 0));
-        times.push_back(lap());
+    auto logits = rows.begin(prompts);
+    auto next = likeliest(logits);
+    generation.prefill_ms.back() += lap();
+    keep(next);
+    for (auto& token_ms : generation.token_ms.back()) {
+        logits.reset();
+        logits = rows.append(next).select(1, 0);
+        next = likeliest(logits);
+        token_ms += lap();
+        keep(next);
     }
-    generation.step_ms.push_back(clock_.now_ms() - start);
-    generation.cache_bytes = grown_.cache_bytes();
+    return logits;
 }
 
 std::int64_t InferenceArm::read_bytes() {

@@ -15,13 +15,12 @@ namespace switchyard::compare {
 // epoch: passes of training over the same samples. How they are put into batches is the arm's.
 // forward: passes over the same samples, without gradients. How they are put into batches is the arm's.
 // data: passes that only put the same samples into batches, in the arm's way.
-// generate: passes that write so many tokens after the same prompts, the likeliest each time.
+// generate: passes that write so many tokens after the same prompts, the likeliest each time. How many
+// prompts are read at once is the arm's.
 enum class Operation : std::uint8_t { step, epoch, forward, data, generate };
 
 // Passes over so many samples, in batches of each arm's own.
-constexpr bool is_over_samples(Operation operation) {
-    return operation == Operation::epoch || operation == Operation::forward || operation == Operation::data;
-}
+constexpr bool is_over_samples(Operation operation) { return operation != Operation::step; }
 
 // Its first step is what arms are compared by before anything is timed; else the first samples are.
 constexpr bool trains(Operation operation) {

@@ -205,8 +205,6 @@ private:
 // samples, they may be put into any batches, but for what is cut off them.
 bool should_be_equal(const std::string& key, Operation operation, bool other_batches) {
     if (key == "batch.layout") return false;
-    if (operation == Operation::generate && (key.starts_with("batch.") || key.starts_with("data.")))
-        return false;
     if ((is_over_samples(operation) || other_batches) && key.starts_with("batch."))
         return key == "batch.max_length";
     for (const char* section : {"model.", "data.", "batch.", "task."}) {

@@ -40,9 +40,8 @@ ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfi
                   std::size_t least = 2);
 
 // In which keys that should be equal two configurations differ: [model], [data], [batch] but its layout,
-// [task], run.seed, train.weights. Of generation, which is timed on random tokens, not [data].
-// "model.layers: 6, the base has 12". `other_batches`: arms are compared by sample, so that only the length
-// of samples counts of [batch].
+// [task], run.seed, train.weights. "model.layers: 6, the base has 12". `other_batches`: arms are compared by
+// sample, so that only the length of samples counts of [batch].
 std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm,
                                             Operation operation = Operation::step,
                                             bool other_batches = false);

@@ -1,5 +1,7 @@
 #include "core/workbench/compare/experiment/baseline.h"
 
+#include <limits>
+
 #include "core/kernel/base/printable.h"
 #include "core/workbench/compare/experiment/judge_arms.h"
 
@@ -36,7 +38,10 @@ void add_baseline(Comparison& comparison, const RecordedComparison& recorded, co
     const std::string mark = " (measured before)";
     if (!arm.spec.name.ends_with(mark)) arm.spec.name += mark;
     arm.measured_before = file;
-    for (auto& now : comparison.arms) now.drift = now.allowed = Drift{};  // they are from an arm of now
+    for (auto& now : comparison.arms) {  // they are from an arm of now
+        now.drift = now.allowed = Drift{};
+        now.same_tokens = std::numeric_limits<double>::quiet_NaN();
+    }
     comparison.arms.insert(comparison.arms.begin(), std::move(arm));
     summarise_arms(comparison);
     comparison.pairs.clear();

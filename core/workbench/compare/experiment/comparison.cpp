@@ -20,6 +20,24 @@ double unit_roundoff(const std::string& dtype) {
 // Weights are rounded once, and every intermediate result of a layer again; sums are taken in another order.
 constexpr double roundings = 16.0;
 
+// `rounding`: of both dtypes together.
+Drift allowed_by(const Drift& amplification, double rounding) {
+    const double output = rounding * amplification.output;
+    // The loss of a row moves by less than its logits do; by how much less is chance, and no bound. Where
+    // there are no logits, by less than the gradients that it is made of.
+    const double logits = std::isnan(output) ? rounding * amplification.gradient : output;
+    return {std::fmax(logits, rounding * amplification.loss), output, rounding * amplification.gradient};
+}
+
+// Of products or of what is kept of them, whichever is coarser.
+double rounding_of(const Ready& arm) {
+    const double products = unit_roundoff(arm.dtype);
+    if (arm.reduced) return std::numeric_limits<double>::quiet_NaN();
+    if (arm.cache_dtype.empty()) return products;
+    const double kept = unit_roundoff(arm.cache_dtype);
+    return std::isnan(kept) ? kept : std::max(products, kept);
+}
+
 }  // namespace
 
 bool Comparison::forced() const {
@@ -54,12 +72,11 @@ int Comparison::exit_code() const {
 }
 
 Drift allowed_drift(const Drift& amplification, const std::string& base_dtype, const std::string& arm_dtype) {
-    const double rounding = roundings * (unit_roundoff(base_dtype) + unit_roundoff(arm_dtype));
-    const double output = rounding * amplification.output;
-    // The loss of a row moves by less than its logits do; by how much less is chance, and no bound. Where
-    // there are no logits, by less than the gradients that it is made of.
-    const double logits = std::isnan(output) ? rounding * amplification.gradient : output;
-    return {std::fmax(logits, rounding * amplification.loss), output, rounding * amplification.gradient};
+    return allowed_by(amplification, roundings * (unit_roundoff(base_dtype) + unit_roundoff(arm_dtype)));
+}
+
+Drift allowed_generation_drift(const Drift& amplification, const Ready& base, const Ready& arm) {
+    return allowed_by(amplification, roundings * (rounding_of(base) + rounding_of(arm)));
 }
 
 std::string too_far(const Drift& drift, const Drift& allowed) {

@@ -58,11 +58,12 @@ struct ArmBlock {
     bench::TimedSample sample;  // ms of one step
     double wall_ms = 0.0;       // of the turn, by the coordinator's clock
     std::int64_t steps = 0;
-    std::int64_t samples = 0, tokens = 0;  // of all its timed steps
-    int round = 0;                         // which start of the arm, from 0
-    std::int64_t page_faults = -1;         // while it ran, minor and major; -1: not known
-    double others_share = -1.0;            // of the processors' time, that went to others; below 0: not known
-    bench::MachineClock clock{};           // as its turn ended
+    std::int64_t samples = 0, tokens = 0;                          // of all its timed steps
+    double prefill_ms = std::numeric_limits<double>::quiet_NaN();  // of a pass that generates; NaN: not known
+    int round = 0;                                                 // which start of the arm, from 0
+    std::int64_t page_faults = -1;  // while it ran, minor and major; -1: not known
+    double others_share = -1.0;     // of the processors' time, that went to others; below 0: not known
+    bench::MachineClock clock{};    // as its turn ended
     bool repeated = false;  // another took its place, since some arm was disturbed in it: it does not count
 
     // Milliseconds a sample: arms whose loaders make other batches are comparable by it.
@@ -81,6 +82,8 @@ struct ArmOutcome {
 
 struct ArmResult : ArmOutcome {
     base::Interval step_ms;
+    // Of a pass that generates: until the first new token of every row is known, and from then on.
+    std::optional<base::Interval> prefill_ms, decode_ms;
     double samples_per_second = 0.0;
     double tokens_per_second = 0.0;
     std::int64_t peak_memory_bytes = -1;
@@ -92,6 +95,9 @@ struct ArmResult : ArmOutcome {
     std::vector<double> final_losses;              // by seed (judge_arms.h)
     std::vector<bool> skipped;                     // of each step in `losses`: it changed nothing
     int outliers = 0;
+    // What a pass that generates wrote, by row, and how much of it is as the base has it (generated_turn.h).
+    std::vector<std::vector<std::int64_t>> generated;
+    double same_tokens = std::numeric_limits<double>::quiet_NaN();
     std::int64_t skipped_steps = 0;  // of the timed run and of all seeds
     Stability stability;             // of the first start of the timed run
     // In the first start: the first step after which times do not change any more, of `warm_up_steps`; all of
@@ -111,6 +117,7 @@ struct PairResult : JudgedSpeed {
 
 struct Comparison {
     Operation operation = Operation::step;
+    std::int64_t new_tokens = 0;  // of Operation::generate, after each prompt
     std::vector<ArmResult> arms;
     std::vector<PairResult> pairs;
     int blocks = 0;                        // that count
@@ -138,6 +145,9 @@ struct Comparison {
 
 // What the first arm's step magnifies, times what the two dtypes round: see docs/compare.md.
 Drift allowed_drift(const Drift& amplification, const std::string& base_dtype, const std::string& arm_dtype);
+// As that, by what the arms say of themselves when they are to generate: what they keep is rounded, too. NaN
+// where rounding bounds nothing: one of them is of reduced accuracy, or keeps whole numbers.
+Drift allowed_generation_drift(const Drift& amplification, const Ready& base, const Ready& arm);
 // Which of the drifts is too large, or "".
 std::string too_far(const Drift& drift, const Drift& allowed);
 

@@ -40,7 +40,8 @@ Json block_json(const std::optional<ArmBlock>& block) {
         {"mhz", block->clock.mhz < 0.0 ? Json(nullptr) : Json(block->clock.mhz)},
         {"celsius", block->clock.celsius < 0.0 ? Json(nullptr) : Json(block->clock.celsius)},
         {"samples", block->samples},
-        {"tokens", block->tokens}};
+        {"tokens", block->tokens},
+        {"prefill_ms", base::number_or_null(block->prefill_ms)}};
 }
 
 Json arm_json(const ArmResult& arm) {
@@ -60,6 +61,9 @@ Json arm_json(const ArmResult& arm) {
             {"samples_per_second", timed ? base::number_or_null(arm.samples_per_second) : Json(nullptr)},
             {"tokens_per_second", timed ? base::number_or_null(arm.tokens_per_second) : Json(nullptr)},
             {"step_ms", timed ? base::to_json(arm.step_ms) : Json(nullptr)},
+            {"prefill_ms", timed && arm.prefill_ms ? base::to_json(*arm.prefill_ms) : Json(nullptr)},
+            {"decode_ms", timed && arm.decode_ms ? base::to_json(*arm.decode_ms) : Json(nullptr)},
+            {"same_tokens", base::number_or_null(arm.same_tokens)},
             {"timed_by", arm.by_coordinator ? "coordinator" : "arm"},
             {"peak_memory_bytes", arm.peak_memory_bytes < 0 ? Json(nullptr) : Json(arm.peak_memory_bytes)},
             {"drift", drift(arm.drift)},
@@ -123,6 +127,7 @@ Json to_json(const Comparison& comparison) {
                            {"speedup", base::to_json(effect.estimate.ratio)},
                            {"p", base::number_or_null(effect.estimate.p)}});
     return {{"operation", name(comparison.operation)},
+            {"new_tokens", comparison.new_tokens > 0 ? Json(comparison.new_tokens) : Json(nullptr)},
             {"arms", arms},
             {"pairs", pairs},
             {"effects", effects},

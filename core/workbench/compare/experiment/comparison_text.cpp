@@ -51,11 +51,12 @@ std::string status_text(ArmStatus status) {
 }
 
 std::string speeds(const Comparison& comparison) {
+    const bool writes = comparison.operation == Operation::generate;
     bench::TextTable table({{"arm", Align::left},
                             {"dtype", Align::left},
                             {"ms a " + std::string(unit_of(comparison.operation)) + " [95 %]", Align::left},
-                            {"samples/s"},
-                            {"tokens/s"},
+                            {writes ? "prompts/s" : "samples/s"},
+                            {writes ? "new tokens/s" : "tokens/s"},
                             {"memory"}});
     std::string failures;
     for (const auto& arm : comparison.arms) {
@@ -84,6 +85,23 @@ std::string percent_text(double share) {
     return text;
 }
 
+// Of a pass; and how much of what an arm wrote is the base's.
+std::string prefill_and_decode(const Comparison& comparison) {
+    const auto text = [](const std::optional<base::Interval>& ms) {
+        return ms ? base::interval_text(*ms) : "-";
+    };
+    bench::TextTable table({{"of a pass", Align::left},
+                            {"prefill, ms [95 %]", Align::left},
+                            {"decode, ms [95 %]", Align::left},
+                            {"same tokens"}});
+    for (const auto& arm : comparison.arms) {
+        if (!arm.ok()) continue;
+        table.row({arm.spec.name, text(arm.prefill_ms), text(arm.decode_ms),
+                   std::isnan(arm.same_tokens) ? "-" : base::digits(100.0 * arm.same_tokens) + " %"});
+    }
+    return "\n" + table.render("  ", width);
+}
+
 std::string stability(const Comparison& comparison) {
     bench::TextTable table({{"stability", Align::left}, {"loss drift"}, {"skipped steps"}, {"stable"}});
     for (const auto& arm : comparison.arms) {
@@ -100,16 +118,17 @@ std::string stability(const Comparison& comparison) {
 }
 
 std::string drifts(const Comparison& comparison) {
-    bench::TextTable table(
-        {{trains(comparison.operation) ? "first step, from the base" : "first samples, from the base",
-          Align::left},
-         {"loss"},
-         {"outputs"},
-         {"gradients"}});
+    bench::TextTable table({{trains(comparison.operation)                  ? "first step, from the base"
+                             : comparison.operation == Operation::generate ? "first tokens, from the base"
+                                                                           : "first samples, from the base",
+                             Align::left},
+                            {"loss"},
+                            {"outputs"},
+                            {"gradients"}});
     bool any = false;
     for (const auto& pair : comparison.pairs) {
         const auto& arm = comparison.arms[pair.arm];
-        any = any || !std::isnan(arm.drift.loss);
+        any = any || !std::isnan(arm.drift.loss) || !std::isnan(arm.drift.output);
         table.row({arm.spec.name, drift_text(arm.drift.loss), drift_text(arm.drift.output),
                    drift_text(arm.drift.gradient)});
     }
@@ -273,11 +292,13 @@ std::string disturbed_text(int repeated_blocks, double most) {
 }
 
 base::Called called(const Comparison& comparison) {
+    if (comparison.operation == Operation::generate) return base::Called::by_phase;
     return trains(comparison.operation) ? base::Called::in_training : base::Called::at_all;
 }
 
 std::string to_text(const Comparison& comparison) {
     std::string text = speeds(comparison) + measured(comparison);
+    if (comparison.operation == Operation::generate) text += prefill_and_decode(comparison);
     text += (comparison.operation == Operation::step ? stability(comparison) : "") + drifts(comparison) +
             what_ran(comparison) + losses(comparison) + effects_text(effects_of(comparison)) +
             verdicts(comparison);

@@ -7,6 +7,7 @@
 #include "core/workbench/bench/measure/change_point.h"
 #include "core/workbench/bench/measure/other_work.h"
 #include "core/workbench/bench/measure/philox_stream.h"
+#include "core/workbench/compare/arms/generated_turn.h"
 #include "core/workbench/compare/experiment/experiment_plan.h"
 #include "core/workbench/compare/experiment/judge_arms.h"
 
@@ -28,9 +29,7 @@ public:
               std::move(arms), settings.timeout_ms,
               [this](std::size_t at) -> ArmOutcome& { return result_.arms[at]; },
               [this](const std::string& text) { tell(text); }) {
-        amplification_.resize(arms_.size());
-        first_step_written_.resize(arms_.size(), false);
-        first_loss_.resize(arms_.size(), std::numeric_limits<double>::quiet_NaN());
+        ready_.resize(arms_.size());
         unaccounted_.resize(arms_.size());
         done_.resize(arms_.size(), 0);
     }
@@ -60,6 +59,7 @@ private:
     static Comparison begun(const std::vector<StartedArm>& arms, const ExperimentSettings& settings) {
         Comparison result;
         result.operation = settings.operation;
+        result.new_tokens = settings.generation.tokens;
         result.seed = settings.seed;
         result.seeds = settings.seeds;
         result.loss_steps = settings.loss_steps;
@@ -119,40 +119,47 @@ private:
               : round > 0 ? " for round " + std::to_string(round + 1)
                           : ""));
         done_[at] = 0;
-        const auto ready = arms_.prepared(at, settings_.prepare({at, seed, round}), settings_.operation);
+        auto ready = arms_.prepared(at, settings_.prepare({at, seed, round}), settings_.operation);
         if (!ready || seed >= 0 || round > 0) return;
-        if (!std::isfinite(ready->loss) && !result_.arms[at].spec.external())
+        if (!std::isfinite(ready->loss) && !result_.arms[at].spec.external() && !generates())
             return end(at, ArmStatus::nan, "the loss of its first batch is not finite, before any step");
-        amplification_[at] = ready->amplification;
-        first_step_written_[at] = ready->first_step_written;
-        first_loss_[at] = ready->loss;
+        ready_[at] = std::move(ready);
     }
+
+    bool generates() const { return settings_.operation == Operation::generate; }
 
     // Against the first arm that works.
     void measure_drift() {
         const auto from = drift_base_ = base_index(result_);
         for (auto& arm : result_.arms) arm.drift = arm.allowed = Drift{};
-        const auto known = std::find_if(amplification_.begin(), amplification_.end(),
-                                        [](const auto& one) { return one.has_value(); });
+        const auto known = std::find_if(ready_.begin(), ready_.end(),
+                                        [](const auto& one) { return one && one->amplification; });
         for (std::size_t at = from + 1; at < arms_.size(); ++at) {
             auto& arm = result_.arms[at];
             if (!arm.ok() || !arm.spec.differs.empty() || arm.spec.own_batches) continue;
-            if (settings_.drift && first_step_written_[at] && first_step_written_[from])
+            if (!ready_[at] || !ready_[from]) continue;  // told to stop meanwhile
+            const auto &ours = *ready_[at], &theirs = *ready_[from];
+            if (settings_.drift && ours.first_step_written && theirs.first_step_written)
                 arm.drift = settings_.drift(at, from);
-            arm.drift.loss = relative(first_loss_[at], first_loss_[from]);
-            if (known != amplification_.end())
-                arm.allowed = allowed_drift(**known, result_.arms[from].dtype, arm.dtype);
+            arm.drift.loss = relative(ours.loss, theirs.loss);
+            if (known == ready_.end()) continue;
+            const auto& amplification = *(*known)->amplification;
+            arm.allowed = generates() ? allowed_generation_drift(amplification, theirs, ours)
+                                      : allowed_drift(amplification, theirs.dtype, ours.dtype);
         }
     }
 
-    // The mean loss of a pass, which says more than that of the first samples, and which every arm tells.
+    // The mean loss of a pass, which says more than that of the first samples, and which every arm tells; or
+    // the tokens that it wrote.
     void compare_passes() {
-        if (settings_.operation != Operation::forward) return;
+        if (settings_.operation != Operation::forward && !generates()) return;
         const ArmResult* base = nullptr;
         for (auto& arm : result_.arms) {
             if (!arm.ok() || arm.losses.empty()) continue;
             if (base == nullptr)
                 base = &arm;
+            else if (generates())
+                arm.same_tokens = same_tokens(arm.generated, base->generated);
             else if (arm.spec.differs.empty())
                 arm.drift.loss = relative(arm.losses.front(), base->losses.front());
         }
@@ -165,9 +172,14 @@ private:
     // Steps of one arm, their losses kept; nothing where it failed.
     std::optional<Turn> take_turn(std::size_t at, std::int64_t steps, const std::string& phase,
                                   double& wall_ms, std::vector<double>& losses) {
-        const auto line = arms_.request(at, {{"type", "run"}, {"steps", steps}}, phase, &wall_ms);
+        auto asked = settings_.generation;
+        asked.passes = steps;
+        const Json request =
+            generates() ? generation_request(asked) : Json{{"type", "run"}, {"steps", steps}};
+        const auto line = arms_.request(at, request, phase, &wall_ms);
         if (!line) return std::nullopt;
-        auto taken = arms_.taken<Turn>(at, read_turn(*line, steps));
+        auto taken =
+            arms_.taken<Turn>(at, generates() ? read_generated_turn(*line, asked) : read_turn(*line, steps));
         if (!taken) return std::nullopt;
         auto& turn = *taken;
         used_ms_ += wall_ms;
@@ -190,6 +202,7 @@ private:
             return std::nullopt;
         }
         result_.arms[at].skipped_steps += turn.skipped;
+        result_.arms[at].generated = turn.generated;
         return std::move(turn);
     }
 
@@ -202,6 +215,10 @@ private:
     // Passes are over the same samples in all arms: what an arm left out would make it faster.
     std::string wrong_samples(const Turn& turn, std::int64_t passes) {
         if (!is_over_samples(settings_.operation)) return "";
+        if (turn.prompt_tokens >= 0 && prompt_tokens_ < 0) prompt_tokens_ = turn.prompt_tokens;
+        if (turn.prompt_tokens >= 0 && turn.prompt_tokens != prompt_tokens_)
+            return "it reports " + std::to_string(turn.prompt_tokens) + " tokens of the prompts; they have " +
+                   std::to_string(prompt_tokens_);
         if (pass_samples_ == 0) pass_samples_ = turn.samples / passes;
         if (turn.samples == pass_samples_ * passes) return "";
         return "it reports " + std::to_string(turn.samples) + " samples for " + std::to_string(passes) + " " +
@@ -388,6 +405,9 @@ private:
         };
         block.samples = std::max<std::int64_t>(1, timed(turn->step_samples, turn->samples));
         block.tokens = timed(turn->step_tokens, turn->tokens);
+        if (!turn->prefill_ms.empty())
+            block.prefill_ms = std::accumulate(turn->prefill_ms.begin() + lead, turn->prefill_ms.end(), 0.0) /
+                               static_cast<double>(steps);
         const double ms = std::accumulate(turn->step_ms.begin() + lead, turn->step_ms.end(), 0.0);
         block.sample = {position, ms / static_cast<double>(steps), turn->involuntary_switches, false};
         const double claimed = std::accumulate(turn->step_ms.begin(), turn->step_ms.end(), 0.0);
@@ -435,13 +455,12 @@ private:
     bench::PhiloxStream random_;
     Comparison result_;
     ArmRequests arms_;
-    std::vector<std::optional<Drift>> amplification_;
-    std::vector<bool> first_step_written_;
-    std::vector<double> first_loss_;
-    std::size_t drift_base_ = 0;  // the arm that drifts are from
+    std::vector<std::optional<Ready>> ready_;  // of the first start of each arm
+    std::size_t drift_base_ = 0;               // the arm that drifts are from
     std::vector<std::vector<double>> unaccounted_;
     std::vector<StepCounts> shared_steps_;
     std::int64_t pass_samples_ = 0;           // where passes are over samples, by the first turn
+    std::int64_t prompt_tokens_ = -1;         // likewise; -1: nobody has told
     std::vector<std::int64_t> done_;          // steps since each arm prepared
     std::vector<std::vector<double>> costs_;  // of the steps that warmed up, by arm
     ExperimentPlan plan_;

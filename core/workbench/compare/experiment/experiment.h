@@ -4,7 +4,7 @@
 //     warm up   every arm a few steps, in turns; what they take decides how many steps a block has, and how
 //               many blocks fit
 //     blocks    in every block every arm takes the same steps of the same data, in an order drawn anew
-//               (forward: passes over the same samples instead of steps)
+//               (forward and the like: passes over the same samples instead of steps)
 //     rounds    after so many blocks every arm ends and is started, prepared and warmed up anew, since no
 //               number of blocks says how one start of an arm differs from the next
 //     seeds     where final losses are asked for: for each seed every arm prepares again and trains to the
@@ -62,7 +62,8 @@ struct ExperimentSettings {
     int seeds = 0;
     std::int64_t loss_steps = 0;
     std::optional<bench::LossMargin> loss_margin;
-    std::size_t reference_arm = 0;  // the arm that weights and batches come from: it prepares first
+    std::size_t reference_arm = 0;    // the arm that weights and batches come from: it prepares first
+    GenerationAsked generation = {};  // of Operation::generate: a pass; their number is not read
 
     std::function<nlohmann::ordered_json(const Preparation&)> prepare;  // the message
     // A new process of an arm, or nothing, and why. Without it there is one round.

@@ -18,17 +18,25 @@ void summarise(ArmResult& arm, const Comparison& comparison) {
     if (arm.by_coordinator) use_coordinators_clock(arm, comparison.lead_in);
     mark_outlier_blocks(arm);
     arm.outliers = 0;
-    std::vector<double> good, rates, tokens;
+    std::vector<double> good, rates, tokens, prefill, decode;
     for (const auto& block : arm.blocks) {
         if (!counts(block)) continue;
         arm.outliers += block->sample.outlier ? 1 : 0;
         if (block->sample.outlier) continue;
         const double seconds = block->sample.ms * static_cast<double>(block->steps) / 1e3;
         good.push_back(block->sample.ms);
+        if (std::isfinite(block->prefill_ms) && !arm.by_coordinator) {
+            prefill.push_back(block->prefill_ms);
+            decode.push_back(block->sample.ms - block->prefill_ms);
+        }
         rates.push_back(static_cast<double>(block->samples) / std::max(seconds, 1e-9));
         tokens.push_back(static_cast<double>(block->tokens) / std::max(seconds, 1e-9));
     }
     arm.step_ms = bench::median_interval(good, {.seed = comparison.seed});
+    if (!prefill.empty()) {
+        arm.prefill_ms = bench::median_interval(prefill, {.seed = comparison.seed});
+        arm.decode_ms = bench::median_interval(decode, {.seed = comparison.seed});
+    }
     arm.samples_per_second = bench::median(rates);
     arm.tokens_per_second = bench::median(tokens);
 }

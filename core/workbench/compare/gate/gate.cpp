@@ -71,22 +71,33 @@ GateFinding judge_memory(const ArmResult& base, const ArmResult& arm, double all
     return finding;
 }
 
-// Batches of the operation `data` have no loss: their tokens are all that there is.
+// Of the operation `data` and of `generate` there is no loss: outputs are all that there is.
+bool is_drift_known(const ArmResult& arm, Operation operation) {
+    if (operation == Operation::data) return !std::isnan(arm.drift.output);
+    if (operation == Operation::generate)
+        return !std::isnan(arm.drift.output) && !std::isnan(arm.allowed.output);
+    return !std::isnan(arm.drift.loss) && !std::isnan(arm.allowed.loss);
+}
+
 GateFinding judge_drift(const PairResult& pair, const ArmResult& arm, Operation operation) {
     GateFinding finding{"", "drift", GateOutcome::cannot_tell, ""};
+    const std::string first = trains(operation) ? "first step" : "first pass";
     if (pair.verdict == bench::SpeedVerdict::wrong) {
         finding.outcome = GateOutcome::numerics;
         finding.text = pair.reason;
-    } else if (operation == Operation::data ? std::isnan(arm.drift.output)
-                                            : std::isnan(arm.drift.loss) || std::isnan(arm.allowed.loss)) {
-        finding.text = "how far its first step is from the base's is not known";
+    } else if (!is_drift_known(arm, operation)) {
+        finding.text = operation != Operation::generate || std::isnan(arm.drift.output)
+                           ? "how far its " + first + " is from the base's is not known"
+                           : "its first tokens' logits are " + base::scientific(arm.drift.output) +
+                                 " from the base's, and rounding bounds that of no component or cache of "
+                                 "reduced accuracy";
     } else if (std::isnan(arm.drift.gradient) && !std::isnan(arm.allowed.gradient)) {
         finding.text =
             "how far the gradients of its first step are from the base's is not known: they are not finite, "
             "or it does not tell them";
     } else {
         finding.outcome = GateOutcome::fine;
-        finding.text = "its first step is the base's, but for rounding";
+        finding.text = "its " + first + " is the base's, but for rounding";
     }
     return finding;
 }

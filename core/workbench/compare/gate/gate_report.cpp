@@ -113,9 +113,9 @@ std::string markdown(const Comparison& comparison, const GateResult& result, con
                               : code == 4 ? "cannot tell"
                                           : "wrong numbers";
     std::string text = "### switchyard compare: " + (result.findings.empty() ? "no gate" : found) + "\n\n" +
-                       plain(title) +
-                       "\n\n| Arm | Times as fast [95 %] | p | Samples/s | Peak memory | Verdict |\n" +
-                       "|---|---|---|---|---|---|\n";
+                       plain(title) + "\n\n| Arm | Times as fast [95 %] | p | " +
+                       (comparison.operation == Operation::generate ? "Prompts/s" : "Samples/s") +
+                       " | Peak memory | Verdict |\n" + "|---|---|---|---|---|---|\n";
     for (std::size_t at = 0; at < comparison.arms.size(); ++at) text += row_of(comparison, at);
     std::string list;
     for (const auto& finding : result.findings) {

@@ -147,9 +147,9 @@ private:
             if (!ready_[at] || !ready_[base]) continue;  // told to stop meanwhile
             if (settings_.drift && ready_[at]->first_step_written && ready_[base]->first_step_written)
                 arm.drift = settings_.drift(at, base);
-            const bool bounded = !arm.reduced && !result_.arms[base].reduced && from && from->amplification;
-            if (bounded)
-                arm.allowed = allowed_drift(*from->amplification, result_.arms[base].dtype, arm.dtype).output;
+            if (from && from->amplification)
+                arm.allowed =
+                    allowed_generation_drift(*from->amplification, *ready_[base], *ready_[at]).output;
         }
     }
 

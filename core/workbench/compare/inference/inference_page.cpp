@@ -278,11 +278,12 @@ std::string outputs(const InferenceResult& result) {
 }
 
 std::string what_ran(const InferenceResult& result) {
+    const auto called = writes(result) ? base::Called::by_phase : base::Called::at_all;
     HtmlTable table({{"Arm"}, {"What ran, counted"}});
     bool any = false;
     for (const auto& arm : result.arms) {
         if (!arm.ok()) continue;
-        const auto ran = base::executed_text(arm.results.front().executed, base::Called::at_all);
+        const auto ran = base::executed_text(arm.results.front().executed, called);
         if (ran.empty() && arm.description.empty()) continue;
         any = true;
         table.row({escape(arm.spec.name), escape(shortened(ran.empty() ? arm.description : ran, 600))});

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/workbench/compare/arms/generated_turn.h"
 #include "core/workbench/compare/inference/inference_result.h"
 
 namespace switchyard::compare {
@@ -91,17 +92,6 @@ void summarise(WorkloadResult& result, const Workload& workload, const ArmOutcom
         result.next_token = latency(result.token_ms, of_blocks(result, token_of), all.seed);
     }
     if (result.pass.known()) fill_rates(result, workload, arm, all.peaks);
-}
-
-double same_tokens(const WorkloadResult& arm, const WorkloadResult& base) {
-    std::size_t same = 0, all = 0;
-    for (std::size_t row = 0; row < std::min(arm.generated.size(), base.generated.size()); ++row) {
-        const auto &ours = arm.generated[row], &theirs = base.generated[row];
-        const auto end = std::mismatch(ours.begin(), ours.end(), theirs.begin(), theirs.end()).first;
-        same += static_cast<std::size_t>(end - ours.begin());
-        all += ours.size();
-    }
-    return all == 0 ? not_known : static_cast<double>(same) / static_cast<double>(all);
 }
 
 double judged_of(const InferenceBlock& block, bool by_token) {
@@ -200,7 +190,7 @@ void summarise_inference(InferenceResult& result, double margin) {
             auto& arm = result.arms[at];
             if (!arm.ok() || !arm.results[workload].pass.known()) continue;
             arm.results[workload].same_tokens =
-                same_tokens(arm.results[workload], result.arms[base].results[workload]);
+                same_tokens(arm.results[workload].generated, result.arms[base].results[workload].generated);
             auto& pair = result.pairs.emplace_back();
             pair.workload = workload;
             pair.base = base;

@@ -138,6 +138,8 @@ std::string wrapped(const std::string& text) {
 }
 
 std::string told_of_arms(const InferenceResult& result) {
+    const auto called =
+        result.operation == Operation::generate ? base::Called::by_phase : base::Called::at_all;
     std::string failures, ran;
     for (const auto& arm : result.arms) {
         if (!arm.ok()) {
@@ -149,7 +151,7 @@ std::string told_of_arms(const InferenceResult& result) {
         }
         for (const auto& key : arm.spec.differs)
             failures += wrapped("NOT A FAIR COMPARISON: " + arm.spec.name + " differs in " + key);
-        const auto of_first = base::executed_text(arm.results.front().executed, base::Called::at_all);
+        const auto of_first = base::executed_text(arm.results.front().executed, called);
         const auto& said = of_first.empty() ? arm.description : of_first;
         if (!said.empty()) ran += wrapped(arm.spec.name + ": " + said);
     }

@@ -45,7 +45,8 @@ struct LadderScale {
 struct Ladder {
     std::string title;
     std::string file;
-    std::string config;  // relative to the ladder's folder, or absolute
+    std::string config;                       // relative to the ladder's folder, or absolute
+    std::optional<Operation> operation = {};  // nothing: it does not say
     std::vector<std::string> set;
     std::map<std::string, LadderScale> scales;
     std::vector<Rung> rungs;  // a parent always before its children, else in the order of the file

@@ -38,7 +38,12 @@ double from_of(const LadderRow& row, const std::vector<LadderRow>& rows) {
 }
 
 std::string waterfall_of(const std::string& title, const std::vector<LadderRow>& rows) {
-    report::Waterfall plot{title, "", "times the base's samples a second [95 %]", {}};
+    const bool writes = !rows.empty() && rows.front().writes;
+    report::Waterfall plot{
+        title,
+        "",
+        std::string("times the base's ") + (writes ? "tokens" : "samples") + " a second [95 %]",
+        {}};
     for (const auto& row : rows) {
         report::Waterfall::Row drawn{row.rung->name, "",  row.depth,
                                      std::nullopt,   1.0, row.rung->published.speedup};
@@ -81,8 +86,9 @@ std::string name_html(const LadderRow& row) {
 
 std::string ladder_section(const Ladder& ladder, const std::string& scale,
                            const std::vector<LadderRow>& rows) {
+    const bool writes = !rows.empty() && rows.front().writes;
     report::HtmlTable table({{"Rung"},
-                             {"Samples/s", true},
+                             {writes ? "New tokens/s" : "Samples/s", true},
                              {"Over the base", true},
                              {"Over its parent", true},
                              {"Batch", true},
@@ -92,22 +98,24 @@ std::string ladder_section(const Ladder& ladder, const std::string& scale,
     for (const auto& row : rows) {
         const bool ran = row.result != nullptr && row.result->ok();
         const auto& stable = ran ? row.result->stability.stable : std::optional<bool>();
-        table.row({name_html(row), ran ? page_value(row.result->samples_per_second) : "–",
-                   ratio_html(row.over_base), ratio_html(row.over_parent),
-                   row.place->batch > 0 ? std::to_string(row.place->batch) : "–",
-                   row.place->learning_rate > 0.0 ? page_value(row.place->learning_rate, 2) : "–",
-                   ran && row.result->peak_memory_bytes >= 0
-                       ? base::bytes_text(static_cast<double>(row.result->peak_memory_bytes))
-                       : "–",
-                   !stable   ? "–"
-                   : *stable ? "yes"
-                             : "<span class=\"bad\">no</span>"});
+        table.row(
+            {name_html(row),
+             ran ? page_value(writes ? row.result->tokens_per_second : row.result->samples_per_second) : "–",
+             ratio_html(row.over_base), ratio_html(row.over_parent),
+             row.place->batch > 0 ? std::to_string(row.place->batch) : "–",
+             row.place->learning_rate > 0.0 ? page_value(row.place->learning_rate, 2) : "–",
+             ran && row.result->peak_memory_bytes >= 0
+                 ? base::bytes_text(static_cast<double>(row.result->peak_memory_bytes))
+                 : "–",
+             !stable   ? "–"
+             : *stable ? "yes"
+                       : "<span class=\"bad\">no</span>"});
     }
     return section("Ladder", "<p>" + escape(ladder.heading(scale)) + "</p>\n" +
                                  waterfall_of(ladder.heading(scale), rows) + table.html() +
                                  note("All intervals are of 95 %. Published figures are of other machines: "
-                                      "what a rung adds may be compared, "
-                                      "samples a second may not."));
+                                      "what a rung adds may be compared, " +
+                                      std::string(writes ? "tokens" : "samples") + " a second may not."));
 }
 
 }  // namespace switchyard::compare

@@ -62,6 +62,7 @@ std::vector<LadderRow> ladder_rows(const Ladder& ladder, const std::vector<RungP
         row.place = &places[at];
         if (places[at].arm) row.result = &comparison.arms[*places[at].arm];
         row.depth = ladder.depth(at);
+        row.writes = comparison.operation == Operation::generate;
         row.over_base = over(at, 0);
         if (const auto parent = ladder.parent(at)) row.over_parent = over(at, *parent);
     }
@@ -89,8 +90,9 @@ std::string ladder_plan_text(const Ladder& ladder, const std::vector<RungPlace>&
 }
 
 std::string ladder_text(const Ladder& ladder, const std::string& scale, const std::vector<LadderRow>& rows) {
+    const bool writes = !rows.empty() && rows.front().writes;
     bench::TextTable table({{"rung", Align::left},
-                            {"samples/s"},
+                            {writes ? "new tokens/s" : "samples/s"},
                             {"over the base [95 %]"},
                             {"over its parent [95 %]"},
                             {"batch"},
@@ -106,8 +108,9 @@ std::string ladder_text(const Ladder& ladder, const std::string& scale, const st
             table.row({name, std::string(switchyard::name(row.result->status))});
             table.note(row.result->reason);
         } else {
-            table.row({name, base::digits(row.result->samples_per_second), ratio_text(row.over_base),
-                       ratio_text(row.over_parent),
+            const auto& arm = *row.result;
+            table.row({name, base::digits(writes ? arm.tokens_per_second : arm.samples_per_second),
+                       ratio_text(row.over_base), ratio_text(row.over_parent),
                        row.place->batch > 0 ? std::to_string(row.place->batch) : "-",
                        row.place->learning_rate > 0.0 ? base::digits(row.place->learning_rate, 2) : "-",
                        memory_text(*row.result), stable_text(*row.result)});

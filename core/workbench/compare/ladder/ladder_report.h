@@ -30,6 +30,7 @@ struct LadderRow {
     const RungPlace* place = nullptr;
     const ArmResult* result = nullptr;  // nullptr: it did not run
     int depth = 0;
+    bool writes = false;  // new tokens are counted, not samples: Operation::generate
     // Nothing where one of the two did not run, and for what stands on the ground.
     std::optional<bench::RatioEstimate> over_base, over_parent;
 };

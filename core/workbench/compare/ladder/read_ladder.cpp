@@ -39,6 +39,7 @@ public:
         config::TomlTable table(document.root, "", {1, 1}, report_);
         ladder_.title = table.text("title", config::a_line);
         ladder_.config = table.text("config", config::a_line);
+        if (table.find("operation") != nullptr) ladder_.operation = table.choice<Operation>("operation");
         ladder_.set = values(table, "set");
         read_scales(table);
         read_rungs(table);

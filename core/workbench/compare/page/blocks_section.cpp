@@ -47,6 +47,8 @@ std::string blocks_section(const Comparison& comparison) {
     }
     std::string caption = comparison.operation == Operation::step
                               ? "In each block every arm trained on the same batches"
+                          : comparison.operation == Operation::generate
+                              ? "In each block every arm wrote as many tokens after the same prompts"
                               : "In each block every arm passed over the same samples";
     if (const auto own = of_own_batches(comparison); comparison.operation == Operation::step && !own.empty())
         caption += ", but those of other samples a step than the base's (" + shortened(own, 200) + ")";

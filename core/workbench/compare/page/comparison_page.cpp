@@ -10,6 +10,8 @@ namespace {
 
 std::string how(const Comparison& comparison, const ComparisonFacts& facts) {
     const std::string units(units_of(comparison.operation));
+    const std::string tokens =
+        comparison.new_tokens > 0 ? std::to_string(comparison.new_tokens) : std::string();
     std::vector<report::Fact> list{
         {"Configuration", facts.config},
         {"Its fingerprint", facts.config_fingerprint},
@@ -17,6 +19,7 @@ std::string how(const Comparison& comparison, const ComparisonFacts& facts) {
         {"In rounds, each of new processes", std::to_string(comparison.rounds)},
         {"Blocks repeated, for other programs had a processor", std::to_string(comparison.repeated_blocks)},
         {"Operation", std::string(name(comparison.operation))},
+        {"New tokens after each prompt", tokens},
         {"Timed " + units + " in a block", std::to_string(comparison.steps_per_block)},
         {"Of these " + units + " before, not timed", std::to_string(comparison.lead_in)},
         {"Of these " + units + " to warm up", std::to_string(comparison.warm_up_steps)},
@@ -29,7 +32,7 @@ std::string how(const Comparison& comparison, const ComparisonFacts& facts) {
 
 std::string comparison_page(const Comparison& comparison, const ComparisonFacts& facts) {
     std::string body = head_section(comparison, facts) + facts.first_section + speed_section(comparison) +
-                       effects_section(comparison);
+                       generation_section(comparison) + effects_section(comparison);
     if (comparison.operation == Operation::step)
         body += loss_section(comparison) + stability_section(comparison);
     body += memory_section(comparison) + blocks_section(comparison) + drift_section(comparison) +

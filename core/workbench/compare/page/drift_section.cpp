@@ -28,11 +28,16 @@ std::string drift(const Comparison& comparison) {
                    page_value(arm.drift.gradient, 2),
                    page_value(arm.allowed.output, 2) + ", " + page_value(arm.allowed.gradient, 2)});
     }
-    const bool steps = trains(comparison.operation);
-    return any ? note("Relative distance of the " +
-                      std::string(steps ? "first step" : "first samples' outputs") + " from " +
+    const bool steps = trains(comparison.operation), writes = comparison.operation == Operation::generate;
+    const std::string outputs =
+        writes ? "first prompts' logits, as they grow by given tokens," : "first samples' outputs";
+    return any ? note("Relative distance of the " + (steps ? std::string("first step") : outputs) + " from " +
                       (steps ? "that of " : "those of ") + base_of(comparison) +
-                      ": equal weights, the same " + (steps ? "batches" : "samples") + ", dropout off.") +
+                      ": equal weights, the same " +
+                      (steps    ? "batches"
+                       : writes ? "prompts"
+                                : "samples") +
+                      ", dropout off.") +
                      table.html()
                : "";
 }
@@ -41,7 +46,8 @@ std::string drift(const Comparison& comparison) {
 
 std::string drift_section(const Comparison& comparison) {
     const bool steps = trains(comparison.operation);
-    return section(steps ? "First step" : "First samples", drift(comparison));
+    const bool writes = comparison.operation == Operation::generate;
+    return section(steps ? "First step" : writes ? "First tokens" : "First samples", drift(comparison));
 }
 
 }  // namespace switchyard::compare

@@ -16,6 +16,7 @@ std::string headline(const Comparison& comparison);
 std::string head_section(const Comparison& comparison, const ComparisonFacts& facts);
 std::string speed_section(const Comparison& comparison);
 std::string effects_section(const Comparison& comparison);
+std::string generation_section(const Comparison& comparison);
 std::string loss_section(const Comparison& comparison);
 std::string stability_section(const Comparison& comparison);
 std::string memory_section(const Comparison& comparison);

@@ -97,11 +97,12 @@ std::string evidence(const Comparison& comparison) {
 }
 
 std::string speeds(const Comparison& comparison) {
+    const bool writes = comparison.operation == Operation::generate;
     HtmlTable table({{"Arm"},
                      {"dtype"},
                      {"ms a " + std::string(unit_of(comparison.operation)) + " [95 %]", true},
-                     {"Samples/s", true},
-                     {"Tokens/s", true},
+                     {writes ? "Prompts/s" : "Samples/s", true},
+                     {writes ? "New tokens/s" : "Tokens/s", true},
                      {"Peak memory", true}});
     const auto keys = differing_keys(comparison);
     for (const auto at : by_speed(comparison)) {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/relu.h>
 #include <ATen/ops/softmax.h>
 
 #include <switchyard/interfaces/require.h>
@@ -31,4 +32,20 @@ AttentionOutputs Throwing::forward(const AttentionInputs& inputs, const Attentio
     if (params.mask.kinds.has(MaskKind::sliding_window)) throw std::bad_alloc();
     if (params.mask.kinds.has(MaskKind::causal)) throw std::runtime_error("the kernel is out of order");
     return {inputs.q.clone(), {}};
+}
+
+Tires::Tires(const CreateInfo& info)
+    : Activation(info), scale_(info.request != nullptr && info.request->phase == Phase::decode ? 1.1 : 1.0) {}
+
+Verdict Tires::supports(const ActivationRequest& request, const HostInfo&, const Options&) {
+    Verdict verdict;
+    REQUIRE(verdict, request.activation == ActivationKind::relu, Code::Algorithm, "activation", "relu",
+            name(request.activation));
+    return verdict;
+}
+
+at::Tensor Tires::forward(const ActivationInputs& inputs, const ActivationParams&, Saved*) {
+    executed();
+    const auto x = inputs.bias.defined() ? inputs.x.add(inputs.bias) : inputs.x;
+    return at::relu(x).mul_(scale_);
 }

@@ -82,6 +82,40 @@ TEST_CASE("one word changes precision: speed, memory, drift, skipped steps and s
     CHECK(json["arms"][3]["dtype"] == "float16");
 }
 
+TEST_CASE("each arm tells what a step's memory is for, where its peak is and over its time") {
+    const TinyJob job;
+    const auto json = compared(
+        job, {"--arm", "plain: precision.backend=amp/fp32", "--arm", "again: precision.backend=amp/fp32",
+              "--arm", "half: precision.backend=amp/bf16_pure", "--arm", "two: ranks=2 batch.size=2"});
+    const auto parts = [&](std::size_t arm) {
+        return json["arms"][arm]["observed"]["memory"]["parts_at_peak"];
+    };
+    for (std::size_t arm = 0; arm < 3; ++arm) {
+        INFO(json["arms"][arm]["name"]);
+        const auto& memory = json["arms"][arm]["observed"]["memory"];
+        std::int64_t sum = 0, highest = 0;
+        const auto at_peak = parts(arm);
+        for (const auto& [part, bytes] : at_peak.items()) sum += bytes.get<std::int64_t>();
+        CHECK(memory["peak_bytes"] == sum);
+        CHECK(memory["line"].size() <= 200);
+        for (const auto& point : memory["line"])
+            highest = std::max(highest, point["bytes"].get<std::int64_t>());
+        CHECK(highest == sum);
+        CHECK(parts(arm)["activations"].get<std::int64_t>() > 0);
+        // Two moments of each parameter.
+        const auto stepped = arm < 2 ? parts(arm)["parameters"] : parts(arm)["masters"];
+        CHECK(parts(arm)["optimizer_state"].get<double>() ==
+              Approx(2.0 * stepped.get<double>()).epsilon(0.01));
+        CHECK(json["arms"][arm]["flops_per_second"].get<double>() > 0.0);
+    }
+    CHECK(parts(0)["parameters"].get<std::int64_t>() == 2 * parts(2)["parameters"].get<std::int64_t>());
+    CHECK(parts(0)["parameters"] == parts(2)["masters"]);
+    CHECK(parts(0)["masters"] == 0);
+    CHECK(json["arms"][3]["observed"].is_null());  // each rank has a part of it
+    CHECK(json["arms"][0]["losses"] == json["arms"][1]["losses"]);
+    CHECK(json["roofs"]["products"][0]["flops_per_second"].get<double>() > 0.0);
+}
+
 TEST_CASE("arms of the configuration, which is named from elsewhere") {
     const TinyJob job;
     const std::string path = job.file("job.toml");

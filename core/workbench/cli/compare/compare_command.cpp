@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <variant>
 
 #include <CLI/CLI.hpp>
@@ -25,6 +26,7 @@
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
 #include "core/workbench/cli/temporary_folder.h"
+#include "core/workbench/cli/train/profile_facts.h"
 #include "core/workbench/compare/experiment/arm_keys.h"
 #include "core/workbench/compare/experiment/baseline.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
@@ -60,6 +62,7 @@ public:
         stop_.end_at_once();
         show_progress("");
         if (baseline) compare::add_baseline(comparison, *baseline, options_.baseline, settings.margin);
+        measure_roofs(comparison);
         const auto gate = gate_of(comparison);
         write_json(options_.json, report_json(comparison, gate));
         write_gate(comparison, gate);
@@ -158,6 +161,17 @@ private:
         return read;
     }
 
+    // Where arms told what a step computes, and somebody will see it below what the machine can do.
+    void measure_roofs(compare::Comparison& comparison) const {
+        if (options_.html.empty() && options_.json.path.empty()) return;
+        std::set<DType> dtypes;
+        for (const auto& arm : comparison.arms) {
+            if (const auto dtype = parse<DType>(arm.dtype); arm.observed && dtype) dtypes.insert(*dtype);
+        }
+        if (!dtypes.empty() && !comparison.stopped)
+            sample_roofs(checked_.config, host_, dtypes, comparison.roofs);
+    }
+
     void write_gate(const compare::Comparison& comparison, const compare::GateResult& gate) const {
         if (!options_.junit.empty())
             write_file(options_.junit, compare::junit_xml(gate, comparison.elapsed_ms / 1e3));
@@ -184,6 +198,7 @@ private:
         settings.operation = options_.arms.operation;
         settings.blocks = options_.blocks;
         settings.rounds = options_.rounds;
+        settings.observes = true;
         if (options_.blocks > 0 && options_.rounds > options_.blocks)
             throw Failure("--rounds " + std::to_string(options_.rounds) +
                           ": a round has a block at least; --blocks is " + std::to_string(options_.blocks));

@@ -5,6 +5,7 @@
 #include "core/workbench/compare/experiment/arm_ranks.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/effects.h"
+#include "core/workbench/profile/profile_report.h"
 
 namespace switchyard::compare {
 namespace {
@@ -43,7 +44,7 @@ Json block_json(const std::optional<ArmBlock>& block) {
         {"tokens", block->tokens}};
 }
 
-Json arm_json(const ArmResult& arm) {
+Json arm_json(const ArmResult& arm, double flops_per_second) {
     const bool timed = arm.ok();
     Json blocks = Json::array(), seeds = Json::array();
     for (const auto& block : arm.blocks) blocks.push_back(block_json(block));
@@ -62,6 +63,8 @@ Json arm_json(const ArmResult& arm) {
             {"step_ms", timed ? base::to_json(arm.step_ms) : Json(nullptr)},
             {"timed_by", arm.by_coordinator ? "coordinator" : "arm"},
             {"peak_memory_bytes", arm.peak_memory_bytes < 0 ? Json(nullptr) : Json(arm.peak_memory_bytes)},
+            {"flops_per_second", base::number_or_null(flops_per_second)},
+            {"observed", arm.observed ? profile::to_json(*arm.observed) : Json(nullptr)},
             {"drift", drift(arm.drift)},
             {"drift_allowed", drift(arm.allowed)},
             {"executed", arm.executed},
@@ -111,7 +114,8 @@ Json pair_json(const Comparison& comparison, const PairResult& pair) {
 
 Json to_json(const Comparison& comparison) {
     Json arms = Json::array(), pairs = Json::array();
-    for (const auto& arm : comparison.arms) arms.push_back(arm_json(arm));
+    for (std::size_t at = 0; at < comparison.arms.size(); ++at)
+        arms.push_back(arm_json(comparison.arms[at], comparison.flops_per_second(at)));
     for (const auto& pair : comparison.pairs) pairs.push_back(pair_json(comparison, pair));
     Json margin = nullptr;
     if (comparison.margin)
@@ -122,25 +126,27 @@ Json to_json(const Comparison& comparison) {
                            {"change", effect.change},
                            {"speedup", base::to_json(effect.estimate.ratio)},
                            {"p", base::number_or_null(effect.estimate.p)}});
-    return {{"operation", name(comparison.operation)},
-            {"arms", arms},
-            {"pairs", pairs},
-            {"effects", effects},
-            {"blocks", comparison.blocks},
-            {"rounds", comparison.rounds},
-            {"repeated_blocks", comparison.repeated_blocks},
-            {"steps_per_block", comparison.steps_per_block},
-            {"lead_in_steps", comparison.lead_in},
-            {"warm_up_steps", comparison.warm_up_steps},
-            {"later_warm_up_steps", comparison.later_warm_up_steps},
-            {"seed", comparison.seed},
-            {"seeds", comparison.seeds},
-            {"loss_steps", comparison.loss_steps},
-            {"loss_margin", margin},
-            {"forced", comparison.forced()},
-            {"stopped", comparison.stopped},
-            {"elapsed_seconds", base::number_or_null(comparison.elapsed_ms / 1e3)},
-            {"exit_code", comparison.exit_code()}};
+    return {
+        {"operation", name(comparison.operation)},
+        {"arms", arms},
+        {"pairs", pairs},
+        {"effects", effects},
+        {"blocks", comparison.blocks},
+        {"rounds", comparison.rounds},
+        {"repeated_blocks", comparison.repeated_blocks},
+        {"steps_per_block", comparison.steps_per_block},
+        {"lead_in_steps", comparison.lead_in},
+        {"warm_up_steps", comparison.warm_up_steps},
+        {"later_warm_up_steps", comparison.later_warm_up_steps},
+        {"seed", comparison.seed},
+        {"seeds", comparison.seeds},
+        {"loss_steps", comparison.loss_steps},
+        {"loss_margin", margin},
+        {"roofs", comparison.roofs.products.empty() ? Json(nullptr) : profile::roofs_json(comparison.roofs)},
+        {"forced", comparison.forced()},
+        {"stopped", comparison.stopped},
+        {"elapsed_seconds", base::number_or_null(comparison.elapsed_ms / 1e3)},
+        {"exit_code", comparison.exit_code()}};
 }
 
 }  // namespace switchyard::compare

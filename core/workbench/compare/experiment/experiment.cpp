@@ -30,6 +30,7 @@ public:
               [this](const std::string& text) { tell(text); }) {
         amplification_.resize(arms_.size());
         first_step_written_.resize(arms_.size(), false);
+        observes_.resize(arms_.size(), false);
         first_loss_.resize(arms_.size(), std::numeric_limits<double>::quiet_NaN());
         unaccounted_.resize(arms_.size());
         done_.resize(arms_.size(), 0);
@@ -125,6 +126,7 @@ private:
             return end(at, ArmStatus::nan, "the loss of its first batch is not finite, before any step");
         amplification_[at] = ready->amplification;
         first_step_written_[at] = ready->first_step_written;
+        observes_[at] = ready->observes;
         first_loss_[at] = ready->loss;
     }
 
@@ -300,14 +302,34 @@ private:
     void run_rounds() {
         for (int round = 0; round < plan_.rounds && going(); ++round) {
             if (round > 0 && (is_over(round) || !begin_round(round))) return;
-            for (int block = 0; block < plan_.blocks_in(round) && going(); ++block) {
-                if (is_over(block == 0 ? round : round + 1)) return;
-                tell("block " + std::to_string(result_.blocks + 1) + " of " + std::to_string(plan_.blocks),
-                     used_ms_, plan_.block_ms * (plan_.blocks - result_.blocks));
-                while (going() && !run_block(round)) {
-                }
-                if (going()) result_.rounds = round + 1;
+            const bool over = !run_blocks(round);
+            if (round == 0 && settings_.observes) observe();
+            if (over) return;
+        }
+    }
+
+    // False: the time was over before their end.
+    bool run_blocks(int round) {
+        for (int block = 0; block < plan_.blocks_in(round) && going(); ++block) {
+            if (is_over(block == 0 ? round : round + 1)) return false;
+            tell("block " + std::to_string(result_.blocks + 1) + " of " + std::to_string(plan_.blocks),
+                 used_ms_, plan_.block_ms * (plan_.blocks - result_.blocks));
+            while (going() && !run_block(round)) {
             }
+            if (going()) result_.rounds = round + 1;
+        }
+        return true;
+    }
+
+    // Beside the blocks: whatever arms do next, they end or prepare anew before it.
+    void observe() {
+        for (std::size_t at = 0; at < arms_.size() && going(); ++at) {
+            auto& arm = result_.arms[at];
+            if (!arm.ok() || !observes_[at]) continue;
+            tell(arm.spec.name + ": observes a step");
+            const auto line =
+                arms_.request(at, Json::object({{"type", "observe"}}), "while it observed a step");
+            if (line) arm.observed = arms_.taken<profile::ObservedStep>(at, read_observed(*line));
         }
     }
 
@@ -436,7 +458,7 @@ private:
     Comparison result_;
     ArmRequests arms_;
     std::vector<std::optional<Drift>> amplification_;
-    std::vector<bool> first_step_written_;
+    std::vector<bool> first_step_written_, observes_;
     std::vector<double> first_loss_;
     std::size_t drift_base_ = 0;  // the arm that drifts are from
     std::vector<std::vector<double>> unaccounted_;

@@ -33,7 +33,7 @@ std::string comparison_page(const Comparison& comparison, const ComparisonFacts&
                        effects_section(comparison);
     if (comparison.operation == Operation::step)
         body += loss_section(comparison) + stability_section(comparison);
-    body += memory_section(comparison) + blocks_section(comparison) +
+    body += memory_section(comparison) + roofline_section(comparison) + blocks_section(comparison) +
             drift_section(comparison) + executed_section(comparison) + section("How", how(comparison, facts));
     if (comparison.arms.size() > shown_arms)
         body += note("Plots show the fastest " + std::to_string(shown_arms) + " of " +

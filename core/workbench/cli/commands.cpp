@@ -154,6 +154,8 @@ std::vector<Command> all_commands() {
           "switchyard compare configs/demo.toml --vary precision.backend=torch/fp32,torch/bf16 --seeds 5 "
           "--steps 300 "
           "--loss-equivalence 0.02",
+          "switchyard compare configs/demo.toml --vary attention.backend=naive,torch --csv arms.csv --jsonl "
+          "blocks.jsonl",
           "switchyard compare --ladder configs/ladders/mini-gpt.toml --scale small",
           "switchyard compare examples/peers/bert.toml --time 120"}},
         {"compare self-test",

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "core/workbench/report/run_record.h"
 
 #include "compared.h"
+#include "read_back.h"
 
 using namespace switchyard::test;
 
@@ -114,6 +116,33 @@ TEST_CASE("each arm tells what a step's memory is for, where its peak is and ove
     CHECK(json["arms"][3]["observed"].is_null());  // each rank has a part of it
     CHECK(json["arms"][0]["losses"] == json["arms"][1]["losses"]);
     CHECK(json["roofs"]["products"][0]["flops_per_second"].get<double>() > 0.0);
+}
+
+TEST_CASE("tables for other programs have the report's numbers, and reach a pipe too") {
+    const TinyJob job;
+    const Words two{"--arm", "=1+1:", "--arm", "b, \"c\":"};
+    const auto json =
+        compared(job, with(two, {"--csv", job.file("arms.csv"), "--jsonl", job.file("blocks.jsonl")}));
+    const auto rows = by_heads(csv_records(bytes_of(job.file("arms.csv"))));
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].at("arm") == "'=1+1");
+    CHECK(rows[1].at("arm") == "b, \"c\"");
+    for (std::size_t arm = 0; arm < 2; ++arm)
+        CHECK(nlohmann::json::parse(rows[arm].at("samples_per_second")) ==
+              json["arms"][arm]["samples_per_second"]);
+    std::istringstream lines(bytes_of(job.file("blocks.jsonl")));
+    const JsonSchema schema(source_dir() / "docs/schema/compare_block.json");
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count)
+        for (const auto& fault : schema.faults(nlohmann::json::parse(line))) FAIL_CHECK(fault);
+    CHECK(count == json["arms"][0]["blocks"].size() + json["arms"][1]["blocks"].size());
+    const auto piped = compared_text(job, with(two, {"--jsonl", "-"}));
+    CHECK(piped.code == 0);
+    CHECK(nlohmann::json::parse(piped.out.substr(0, piped.out.find('\n')))["arm"] == "=1+1");
+    const auto both = compared_text(job, with(two, {"--jsonl", "-", "--json", "-"}));
+    CHECK(both.code == 2);
+    CHECK_THAT(both.err, contains("--json - and --jsonl -: the standard output takes one of them"));
+    CHECK(compared_text(job, with(two, {"--csv", job.file("no/folder.csv")})).code == 2);
 }
 
 TEST_CASE("arms of the configuration, which is named from elsewhere") {

@@ -1,4 +1,4 @@
-// A comparison as JSON: docs/schema/compare.json.
+// A comparison as JSON: docs/schema/compare.json; its blocks as lines: docs/schema/compare_block.json.
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/base/json_text.h"
@@ -147,6 +147,25 @@ Json to_json(const Comparison& comparison) {
         {"stopped", comparison.stopped},
         {"elapsed_seconds", base::number_or_null(comparison.elapsed_ms / 1e3)},
         {"exit_code", comparison.exit_code()}};
+}
+
+std::vector<Json> block_lines(const Comparison& comparison) {
+    std::vector<Json> lines;
+    for (const auto& arm : comparison.arms) {
+        for (std::size_t at = 0; at < arm.blocks.size(); ++at) {
+            const auto& block = arm.blocks[at];
+            if (!block) continue;
+            Json line{
+                {"arm", arm.spec.name},
+                {"measured_before", arm.measured_before.empty() ? Json(nullptr) : Json(arm.measured_before)},
+                {"block", at},
+                {"seconds",
+                 base::number_or_null(block->sample.ms * static_cast<double>(block->steps) / 1e3)}};
+            line.update(block_json(block));
+            lines.push_back(std::move(line));
+        }
+    }
+    return lines;
 }
 
 }  // namespace switchyard::compare

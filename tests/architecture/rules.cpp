@@ -58,7 +58,7 @@ const std::map<std::string, Names> may_use = {
     {"infer", for_train},
     {"quantize", with(for_runtime, {"runtime", "model"})},
     {"bench", for_bench},
-    {"compare", for_compare},
+    {"compare", with(for_compare, {"profile"})},
     {"profile", with(for_train, {"train", "bench", "report"})},
     {"report", {"base", "score"}},
     {"cli", with(for_compare, {"compare", "profile", "quantize", "scale", "trust", "sdk", "conformance"})},

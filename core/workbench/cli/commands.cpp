@@ -156,6 +156,8 @@ std::vector<Command> all_commands() {
           "--loss-equivalence 0.02",
           "switchyard compare configs/ladders/jobs/mini-gpt.toml --operation generate --vary "
           "cache.dtype=float32,int8",
+          "switchyard compare configs/demo.toml --vary attention.backend=naive,torch --csv arms.csv --jsonl "
+          "blocks.jsonl",
           "switchyard compare --ladder configs/ladders/mini-gpt.toml --scale small",
           "switchyard compare examples/peers/bert.toml --time 120"}},
         {"compare self-test",

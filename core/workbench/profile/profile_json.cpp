@@ -4,6 +4,7 @@
 
 #include "core/kernel/base/json_text.h"
 #include "core/workbench/profile/attribution.h"
+#include "core/workbench/profile/observed_step.h"
 #include "core/workbench/profile/profile_report.h"
 
 namespace switchyard::profile {
@@ -38,26 +39,6 @@ Json lines_json(const std::vector<Line>& lines, const Profile& profile, bool wit
     return list;
 }
 
-Json parts_json(const Parts& parts) {
-    Json json;
-    for (std::size_t i = 0; i < memory_classes; ++i) json[std::string(memory_class_names[i])] = parts[i];
-    return json;
-}
-
-Json memory_json(const MemoryProfile& memory) {
-    auto layers = Json::array(), line = Json::array();
-    for (const auto& [layer, bytes] : memory.layers) layers.push_back({{"layer", layer}, {"bytes", bytes}});
-    for (const auto& point : memory.line)
-        line.push_back({{"ms", point.ms}, {"bytes", point.total()}, {"parts", parts_json(point.parts)}});
-    return {{"peak_bytes", memory.peak.total()},
-            {"peak_at_ms", memory.peak.ms},
-            {"parts_at_peak", parts_json(memory.peak.parts)},
-            {"most_activations", layers},
-            {"allocations", memory.allocations},
-            {"step_ms", memory.step_ms},
-            {"line", line}};
-}
-
 Json timed_json(const std::vector<TimedUse>& timed) {
     auto list = Json::array();
     for (const auto& use : timed) {
@@ -68,6 +49,8 @@ Json timed_json(const std::vector<TimedUse>& timed) {
     }
     return list;
 }
+
+}  // namespace
 
 Json roofs_json(const Roofs& roofs) {
     auto products = Json::array();
@@ -81,8 +64,6 @@ Json roofs_json(const Roofs& roofs) {
             {"read_bytes_per_second", roofs.read},
             {"copy_bytes_per_second", roofs.copy}};
 }
-
-}  // namespace
 
 Json profile_json(const Profile& profile, const ProfileFacts& facts) {
     auto between = Json::array(), advice = Json::array();

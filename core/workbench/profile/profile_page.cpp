@@ -4,6 +4,8 @@
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/number_text.h"
+#include "core/workbench/profile/drawn_memory.h"
+#include "core/workbench/profile/drawn_roofs.h"
 #include "core/workbench/profile/profile_report.h"
 #include "core/workbench/report/html_table.h"
 #include "core/workbench/report/html_text.h"
@@ -121,11 +123,7 @@ std::string slots_plot(const Profile& profile) {
 }
 
 std::string roofline_section(const Profile& profile) {
-    report::Roofline plot{"Roofline of the slots", "", {}, {}, {}};
-    for (const auto& [dtype, flops] : profile.roofs.products)
-        plot.ceilings.push_back({"products in " + std::string(name(dtype)), flops});
-    if (profile.roofs.copy > 0.0) plot.slopes.push_back({"copy", profile.roofs.copy, false});
-    if (profile.roofs.read > 0.0) plot.slopes.push_back({"read", profile.roofs.read, true});
+    auto plot = roofline_below(profile.roofs, "Roofline of the slots");
     std::vector<Curve> curves;
     for (std::size_t i = 0; i < profile.slots.size(); ++i) {
         const auto& line = profile.slots[i];
@@ -143,33 +141,14 @@ std::string roofline_section(const Profile& profile) {
     if (plot.dots.empty() || plot.ceilings.empty()) return "";
     return figure(
         report::legend(curves) + report::roofline_for_all(plot),
-        "What each slot reaches, below what the machine was seen to do: flat lines are its products, "
-        "sloped ones its memory, copying (" +
-            page_number(profile.roofs.copy * 1e-9) + " GB/s) and, dashed, reading (" +
-            page_number(profile.roofs.read * 1e-9) +
-            " GB/s). Both axes are in powers of ten; a larger dot takes more of the step. A slot's "
-            "bytes are its inputs read once and its outputs written once; where caches serve them it "
-            "may lie above the sloped lines.");
+        "What each slot reaches, below what the machine was seen to do: " + lines_of_roofs(profile.roofs) +
+            "; a larger dot takes more of the step. A slot's bytes are its inputs read once and its outputs "
+            "written once; where caches serve them it may lie above the sloped lines.");
 }
-
-struct DrawnClass {
-    std::string name;
-    Hue hue;
-    std::vector<MemoryClass> of;
-};
 
 std::string memory_section_of(const Profile& profile) {
     const auto& memory = profile.memory;
     if (memory.line.empty()) return "";
-    const std::vector<DrawnClass> classes{
-        {"parameters", Hue::a, {MemoryClass::parameters}},
-        {"masters", Hue::e, {MemoryClass::masters}},
-        {"optimizer state", Hue::b, {MemoryClass::optimizer_state}},
-        {"batches, others", Hue::h, {MemoryClass::batches, MemoryClass::other}},
-        {"forms of weights", Hue::f, {MemoryClass::weight_forms}},
-        {"gradients", Hue::c, {MemoryClass::gradients}},
-        {"activations", Hue::d, {MemoryClass::activations}},
-        {"temporaries", Hue::g, {MemoryClass::temporaries}}};
     const auto most = static_cast<double>(memory.peak.total());
     const double unit = most >= 1e9 ? 1e9 : most >= 1e6 ? 1e6 : 1e3;
     report::Bands plot;
@@ -181,17 +160,12 @@ std::string memory_section_of(const Profile& profile) {
     for (const auto& point : memory.line) plot.x.push_back(point.ms);
     std::vector<Curve> curves;
     HtmlTable table({{"At the peak"}, {"Bytes", true}, {"Share", true}});
-    for (const auto& drawn : classes) {
+    for (const auto& drawn : drawn_memory()) {
         report::Bands::Band band{drawn.name, drawn.hue, {}};
-        for (const auto& point : memory.line) {
-            std::int64_t bytes = 0;
-            for (const auto is : drawn.of) bytes += point.parts[static_cast<std::size_t>(is)];
-            band.values.push_back(std::max(0.0, static_cast<double>(bytes) / unit));
-        }
+        for (const auto& point : memory.line)
+            band.values.push_back(std::max(0.0, drawn.bytes_of(point.parts) / unit));
         if (std::ranges::all_of(band.values, [](double value) { return value == 0.0; })) continue;
-        std::int64_t then = 0;
-        for (const auto is : drawn.of) then += memory.peak.parts[static_cast<std::size_t>(is)];
-        const auto bytes = static_cast<double>(then);
+        const double bytes = drawn.bytes_of(memory.peak.parts);
         table.row({escape(drawn.name), report::bytes_text(bytes), page_share(bytes / most)});
         base::add_item(plot.description, drawn.name + " " + report::bytes_text(bytes) + " at the peak", "; ");
         curves.push_back({drawn.name, drawn.hue, Curve::Look::points, {}});

@@ -23,6 +23,7 @@ struct ProfileFacts {
 
 // At most 110 characters a line.
 std::string profile_text(const Profile& profile, const ProfileFacts& facts);
+nlohmann::ordered_json roofs_json(const Roofs& roofs);
 nlohmann::ordered_json profile_json(const Profile& profile, const ProfileFacts& facts);
 std::string profile_page(const Profile& profile, const ProfileFacts& facts);
 

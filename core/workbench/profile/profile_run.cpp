@@ -15,16 +15,13 @@
 #include <switchyard/interfaces/torch_types.h>
 #include "core/workbench/bench/measure/memory.h"
 #include "core/workbench/model/step_flops.h"
-#include "core/workbench/profile/memory_recorder.h"
-#include "core/workbench/profile/operator_costs.h"
+#include "core/workbench/profile/memory_step.h"
 #include "core/workbench/profile/recorder.h"
 #include "core/workbench/profile/summarize.h"
 #include "core/workbench/train/parameter_groups.h"
 
 namespace switchyard::profile {
 namespace {
-
-constexpr double optimizer_operations = 12.0;  // of a parameter; nominal, as for other elements
 
 double milliseconds_of(const std::function<void()>& run) {
     const auto begin = std::chrono::steady_clock::now();
@@ -42,16 +39,6 @@ double processor_milliseconds(const std::function<void()>& run) {
     const double begin = now();
     run();
     return now() - begin;
-}
-
-std::vector<at::Tensor> tensors_of(const Batch& batch) {
-    std::vector<at::Tensor> tensors{batch.labels, batch.float_labels};
-    for (const auto* side : {&batch.source, &batch.target}) {
-        for (const auto& tensor : {side->ids, side->token_type_ids, side->tokens.lengths,
-                                   side->tokens.cu_seqlens, side->tokens.positions})
-            tensors.push_back(tensor);
-    }
-    return tensors;
 }
 
 class Running {
@@ -73,7 +60,7 @@ public:
             for (std::int64_t i = 0; i < schedule_.warmup && !ended(); ++i) warm_up();
             for (std::int64_t i = 0; i < schedule_.active && !ended(); ++i) active_step();
         }
-        if (!ended()) memory_step();
+        if (!ended()) step_for_memory();
         return std::move(run_);
     }
 
@@ -87,8 +74,12 @@ private:
 
     train::StepReport step(std::vector<Batch>& batches) {
         auto report = trainer_.step(batches);
-        if (!report.skipped && !report.nonfinite.empty()) run_.nonfinite = report.nonfinite;
+        keep_nonfinite(report);
         return report;
+    }
+
+    void keep_nonfinite(const train::StepReport& report) {
+        if (!report.skipped && !report.nonfinite.empty()) run_.nonfinite = report.nonfinite;
     }
 
     void plain_step() {
@@ -150,54 +141,12 @@ private:
         ++done_;
     }
 
-    void memory_step() {
-        const auto state = trainer_.state();
-        run_.optimizer = optimizer_cost(state);
-        auto batches = trainer_.next_group();
-        bench::reset_peak_memory(device_);
-        {
-            const Observing observing(recorder_);
-            MemoryRecorder memory(recorder_, device_, bench::peak_memory(device_));
-            for (const auto& parameter : session_.parameters().all())
-                memory.know(parameter.value, MemoryClass::parameters);
-            for (const auto& [name, master] : state.masters) memory.know(master, MemoryClass::masters);
-            for (const auto& entry : state.optimizer.entries)
-                memory.know(entry.value, MemoryClass::optimizer_state);
-            for (const auto& batch : batches) {
-                for (const auto& tensor : tensors_of(batch)) memory.know(tensor, MemoryClass::batches);
-            }
-            recorder_.on_part([&](std::string_view part) {
-                if (part == "update") memory.gradients(gradients());
-            });
-            observed_step(std::move(batches));
-            recorder_.on_part({});
-            run_.memory = memory.take();
-        }
-        run_.memory_step = recorder_.take();
-    }
-
-    std::vector<at::Tensor> gradients() {
-        std::vector<at::Tensor> gradients;
-        for (const auto& parameter : session_.parameters().all())
-            gradients.push_back(parameter.value.grad());
-        return gradients;
-    }
-
-    // Reads gradients, values and state, and writes values and state.
-    Cost optimizer_cost(const train::TrainingState& state) {
-        Cost cost;
-        double kept = 0.0;
-        for (const auto& entry : state.optimizer.entries) kept += tensor_bytes(entry.value);
-        for (const auto& [name, master] : state.masters) kept += tensor_bytes(master);
-        double values = 0.0;
-        for (const auto& parameter : session_.parameters().all()) {
-            if (!parameter.value.requires_grad()) continue;
-            values += tensor_bytes(parameter.value);
-            cost.flops += optimizer_operations * static_cast<double>(parameter.value.numel());
-        }
-        cost.read = 2.0 * values + kept;
-        cost.written = values + kept;
-        return cost;
+    void step_for_memory() {
+        auto last = memory_step(session_, trainer_, trainer_.next_group());
+        keep_nonfinite(last.report);
+        run_.optimizer = last.optimizer;
+        run_.memory = std::move(last.memory);
+        run_.memory_step = std::move(last.recording);
     }
 
     train::Session& session_;

@@ -108,12 +108,13 @@ std::string section(const std::string& title, const std::string& body) {
 
 std::string note(const std::string& text) { return "<p class=\"muted\">" + escape(text) + "</p>\n"; }
 
-std::string page(const std::string& title, const std::string& body) {
+std::string page(const std::string& title, const std::string& body, std::string_view script) {
+    const auto at_end = script.empty() ? "" : "<script>\n" + std::string(script) + "</script>\n";
     return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
            "<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>" +
            escape(title) + "</title>\n<style>\n" + std::string(page_style) +
-           "</style>\n</head>\n<body>\n<main>\n" + body + "</main>\n</body>\n</html>\n";
+           "</style>\n</head>\n<body>\n<main>\n" + body + "</main>\n" + at_end + "</body>\n</html>\n";
 }
 
 }  // namespace switchyard::report

@@ -27,7 +27,7 @@ std::string section(const std::string& title, const std::string& body);
 std::string note(const std::string& text);
 
 // A whole document, light or dark as the reader's system is, light on paper. `title` is plain text, `body` is
-// HTML.
-std::string page(const std::string& title, const std::string& body);
+// HTML; `script` is what only adds to it (page_script.h).
+std::string page(const std::string& title, const std::string& body, std::string_view script = {});
 
 }  // namespace switchyard::report

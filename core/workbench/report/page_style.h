@@ -71,6 +71,10 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; wh
 td .why { display: block; color: var(--muted); font-size: .93em; overflow-wrap: anywhere; }
 thead th, .whole { white-space: nowrap; }
 .cards thead th { white-space: normal; vertical-align: bottom; }
+.sorts th button { all: unset; cursor: pointer; }
+.sorts th button:focus-visible { outline: 2px solid var(--a); outline-offset: 2px; }
+.sorts th[aria-sort] button::after { content: "\00a0▲"; }
+.sorts th[aria-sort="descending"] button::after { content: "\00a0▼"; }
 .scroll { overflow-x: auto; }
 .scroll:focus-visible { outline: 2px solid var(--a); }
 .matrix { width: auto; }
@@ -117,8 +121,11 @@ footer { margin-top: 40px; color: var(--muted); font-size: .82rem; }
     white-space: normal; }
   table.cards td::before { content: attr(data-label); color: var(--muted); }
   table.cards td.empty { display: none; }
+  table.cards.sorts thead { display: block; }
+  table.cards.sorts thead tr { display: flex; flex-wrap: wrap; gap: 4px 18px; border: 0; padding: 0; margin: 0; }
+  table.cards.sorts thead th { border: 0; padding: 0; }
 }
-@media (min-width: 981px) {
+@media screen and (min-width: 981px) {
   .cards td .why { min-width: 15em; }
   .scroll > .cards td > div { min-width: 6.5em; }
   .scroll > .cards td.number > div { min-width: 0; }
@@ -133,6 +140,8 @@ footer { margin-top: 40px; color: var(--muted); font-size: .82rem; }
   th, td { padding: 3px 8px 3px 0; }
   .facts th { padding-right: 12px; }
   pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+  .scroll { overflow: visible; }
+  .scroll > .cards th, .scroll > .cards td { white-space: normal; overflow-wrap: anywhere; padding-right: 6px; }
 }
 )css";
 

@@ -66,6 +66,13 @@ std::string curve_of(const Curve& curve, const Frame& frame, std::size_t limit, 
     return dots ? svg + dots_of(curve, points, frame, 4.5, unit) : svg;
 }
 
+std::string rectangle(const Frame& frame, double from, double to, double y, Hue hue,
+                      const std::string& inside) {
+    return "<rect x=\"" + px(frame.at_x(from)) + "\" y=\"" + px(y) + "\" width=\"" +
+           px(std::max(0.0, frame.at_x(to) - frame.at_x(from))) + "\" height=\"16\" class=\"bar fill-" +
+           static_cast<char>(hue) + (inside.empty() ? "\"/>\n" : "\">" + inside + "</rect>\n");
+}
+
 // The row of one bar: its texts above it.
 std::string bar_of(const BarPlot::Bar& bar, const Frame& frame, double top, bool two_lines) {
     const double room = frame.right - frame.left;
@@ -80,9 +87,13 @@ std::string bar_of(const BarPlot::Bar& bar, const Frame& frame, double top, bool
     if (bar.ms) {
         const double y = top + (two_lines ? 36.0 : 20.0), middle = y + 8.0;
         const double low = frame.at_x(bar.ms->low), high = frame.at_x(bar.ms->high);
-        svg += "<rect x=\"" + px(frame.left) + "\" y=\"" + px(y) + "\" width=\"" +
-               px(std::max(0.0, frame.at_x(bar.ms->median) - frame.left)) +
-               "\" height=\"16\" class=\"bar fill-" + static_cast<char>(bar.hue) + "\"/>\n";
+        if (bar.parts.empty()) svg += rectangle(frame, 0.0, bar.ms->median, y, bar.hue, "");
+        double from = 0.0;
+        for (const auto& part : bar.parts) {
+            svg += rectangle(frame, from, from + part.value, y, part.hue,
+                             "<title>" + escape(part.name) + "</title>");
+            from += part.value;
+        }
         svg += "<path class=\"whisker\" d=\"M" + px(low) + " " + px(middle) + "H" + px(high) + "M" + px(low) +
                " " + px(middle - 5.0) + "v10M" + px(high) + " " + px(middle - 5.0) + "v10\"/>\n";
     }
@@ -110,6 +121,9 @@ std::string bar_plot(const BarPlot& plot, const Canvas& canvas) {
     double longest_ms = 0.0;
     for (const auto& bar : plot.bars) {
         if (bar.ms) longest_ms = std::max({longest_ms, bar.ms->median, bar.ms->high});
+        double sum = 0.0;
+        for (const auto& part : bar.parts) sum += part.value;
+        longest_ms = std::max(longest_ms, sum);
     }
     Frame frame{};
     frame.x = axis_around(0.0, longest_ms > 0.0 ? longest_ms : 1.0, two_lines ? 4 : 8);

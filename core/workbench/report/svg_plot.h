@@ -35,23 +35,24 @@ struct LinePlot {
     std::vector<double> breaks = {};  // values of x between which something begins anew
 };
 
+struct Share {
+    std::string name;
+    double value = 0.0;
+    Hue hue = Hue::a;
+};
+
 struct BarPlot {
     struct Bar {
         std::string name;
         std::string label;           // what is written beside the name
         std::optional<Interval> ms;  // nothing: no bar
         Hue hue = Hue::a;
+        std::vector<Share> parts = {};  // that the bar is made of, from the left; empty: one of that hue
     };
     std::string title;
     std::string description;
     std::string x_label;
     std::vector<Bar> bars;
-};
-
-struct Share {
-    std::string name;
-    double value = 0.0;
-    Hue hue = Hue::a;
 };
 
 // Sizes in units of about a pixel. `css` is the class of the whole.

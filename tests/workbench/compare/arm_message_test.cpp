@@ -1,11 +1,14 @@
 // What arms say: taken where it fits, named with the line where it does not.
 // To add a case of a protocol error: a line and what is said of it.
 #include <cmath>
+#include <functional>
 #include <string>
 #include <variant>
 
 #include "core/kernel/base/limits.h"
 #include "core/workbench/compare/arms/arm_message.h"
+
+#include "made_up_arm.h"
 
 #include <switchyard_test.h>
 
@@ -131,12 +134,70 @@ TEST_CASE("an arm needs to say little") {
 TEST_CASE("what an arm is ready for goes through its message and back") {
     Ready ready;
     ready.operation = Operation::forward;
+    ready.observes = true;
     const auto answer = read_ready(to_message(ready).dump());
     REQUIRE(std::holds_alternative<Ready>(answer));
     CHECK(std::get<Ready>(answer).operation == Operation::forward);
+    CHECK(std::get<Ready>(answer).observes);
+    const auto older = read_ready(R"({"type":"report","loss":null})");  // as an external arm says it
+    REQUIRE(std::holds_alternative<Ready>(older));
+    CHECK_FALSE(std::get<Ready>(older).observes);
     const auto other = read_ready(R"({"type":"report","loss":null,"operation":"sing"})");
     REQUIRE(std::holds_alternative<ProtocolError>(other));
     CHECK_THAT(std::get<ProtocolError>(other).text, contains("has an \"operation\" that was not asked for"));
+}
+
+TEST_CASE("an observed step goes through its message and back") {
+    const auto step = switchyard::test::step_of(1000);
+    const auto answer = read_observed(to_message(step).dump());
+    REQUIRE(std::holds_alternative<switchyard::profile::ObservedStep>(answer));
+    const auto& read = std::get<switchyard::profile::ObservedStep>(answer);
+    CHECK(read.samples == 4);
+    CHECK(read.tokens == 100);
+    CHECK(read.cost.flops == 1e9);
+    CHECK(read.cost.read == 2e8);
+    CHECK(read.cost.written == 5e7);
+    CHECK(read.memory.peak.ms == 40.0);
+    CHECK(read.memory.peak.parts == step.memory.peak.parts);
+    CHECK(read.memory.layers == step.memory.layers);
+    CHECK(read.memory.allocations == 7);
+    REQUIRE(read.memory.line.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(read.memory.line[i].ms == step.memory.line[i].ms);
+        CHECK(read.memory.line[i].parts == step.memory.line[i].parts);
+    }
+}
+
+TEST_CASE("an observed step that is none is a protocol error that says why") {
+    const auto fault = [](const std::function<void(nlohmann::ordered_json&)>& change) {
+        auto message = to_message(switchyard::test::step_of(1000));
+        change(message);
+        const auto answer = read_observed(message.dump());
+        const auto* const found = std::get_if<ProtocolError>(&answer);
+        return found == nullptr ? "none" : found->text;
+    };
+    CHECK(fault([](auto&) {}) == "none");
+    CHECK_THAT(fault([](auto& m) { m.erase("memory"); }),
+               contains("its line does not fit: \"memory\" is missing"));
+    CHECK_THAT(fault([](auto& m) { m["tokens"] = -1; }),
+               contains("\"tokens\" has a value that is not a count"));
+    CHECK_THAT(fault([](auto& m) { m["flops"] = "many"; }), contains("\"flops\" is a text"));
+    CHECK_THAT(fault([](auto& m) { m["read_bytes"] = -1.0; }), contains("\"read_bytes\" is below 0"));
+    CHECK_THAT(fault([](auto& m) { m["memory"]["line"] = 5; }),
+               contains("\"line\" is the number 5; expected a list"));
+    CHECK_THAT(fault([](auto& m) { m["memory"]["line"][0]["ms"] = 50.0; }),
+               contains("\"line\" is not in the order of time"));
+    CHECK_THAT(fault([](auto& m) { m["memory"]["line"][0]["parts"].erase("masters"); }),
+               contains("\"masters\" is missing"));
+    CHECK_THAT(fault([](auto& m) { m["memory"]["parts_at_peak"]["masters"] = 1e30; }),
+               contains("\"masters\" is the number 1e+30"));
+    CHECK_THAT(fault([](auto& m) {
+                   while (m["memory"]["line"].size() < 2500)
+                       m["memory"]["line"].push_back(m["memory"]["line"].back());
+               }),
+               contains("\"line\" has more than 2000 points"));
+    CHECK_THAT(fault([](auto& m) { m["memory"]["most_activations"][0]["bytes"] = nullptr; }),
+               contains("\"bytes\" is"));
 }
 
 TEST_CASE("an error is the arm's own word") {

@@ -1,16 +1,19 @@
 // The page of a comparison: complete and partial, hostile and large. To add a case: change the comparison,
 // and say what the page must hold.
 #include <cmath>
+#include <regex>
 #include <string>
 
 #include "core/workbench/compare/page/comparison_page.h"
 
 #include "balanced.h"
+#include "made_up_arm.h"
 
 #include <switchyard_test.h>
 
 using namespace switchyard::bench;
 using namespace switchyard::compare;
+using switchyard::test::Approx;
 using switchyard::test::contains;
 
 namespace {
@@ -82,6 +85,65 @@ TEST_CASE("a comparison's page has the ratio, the losses, memory, blocks, drift,
     CHECK(switchyard::test::unbalanced(html) == "");
     CHECK(html.size() < 150'000);
     CHECK(html.find("http") == std::string::npos);
+}
+
+TEST_CASE(
+    "of arms that observed a step the page has what their memory is for, and lays their lines over each "
+    "other") {
+    auto made = comparison();
+    CHECK_THAT(page_of(made), !contains("Live memory over a step") && !contains("At the peak of a step"));
+    made.arms[0].observed = switchyard::test::step_of(100'000'000);
+    const auto one = page_of(made);
+    CHECK_THAT(one, contains("attention=torch: 700 MB, nobody told what for"));
+    made.arms[1].observed = switchyard::test::step_of(140'000'000);
+    made.arms[1].spec.name = "<b>";
+    const auto html = page_of(made);
+    CHECK_THAT(html,
+               contains("&lt;b&gt;: 700 MB, parameters 140 MB, optimizer state 280 MB, activations 280 MB"));
+    CHECK_THAT(html, contains("Live memory over a step"));
+    CHECK_THAT(html, contains("&lt;b&gt;: 700 MB at most, after 40.0 ms"));
+    CHECK_THAT(html, contains("most activations: encoder.0, 140 MB"));
+    CHECK_THAT(html, contains("data-sort=\"280000000.0\" data-label=\"Optimizer state\"><div>280 MB"));
+    CHECK_THAT(html, !contains("<div>masters"));
+    CHECK(switchyard::test::unbalanced(html) == "");
+    // The bar of the first in the plot of all arms: its parts end where its peak is, from the left.
+    const auto plot = html.substr(html.find("<title>Peak memory"));
+    const std::regex rect(
+        "<rect x=\"([0-9.]+)\" y=\"[0-9.]+\" width=\"([0-9.]+)\" height=\"16\" class=\"bar "
+        "fill-([a-h])\"><title>([a-z ]+) [0-9.]+ MB</title>");
+    std::vector<double> x, width;
+    std::string hues;
+    for (std::sregex_iterator found(plot.begin(), plot.end(), rect), end; found != end && x.size() < 3;
+         ++found) {
+        x.push_back(std::stod((*found)[1]));
+        width.push_back(std::stod((*found)[2]));
+        hues += (*found)[3];
+    }
+    REQUIRE(x.size() == 3);
+    CHECK(hues == "abd");
+    CHECK(x[1] == Approx(x[0] + width[0]).margin(0.11));
+    CHECK(x[2] == Approx(x[1] + width[1]).margin(0.11));
+    CHECK(width[1] == Approx(2.0 * width[0]).margin(0.3));
+}
+
+TEST_CASE("the roofline shows what a step of each arm reaches, where that and the machine are known") {
+    auto made = comparison();
+    for (auto& one : made.arms) one.observed = switchyard::test::step_of(1000);
+    CHECK_THAT(page_of(made), !contains("<h2>Roofline</h2>"));
+    made.roofs.products = {{switchyard::DType::float32, 4e11}};
+    made.roofs.read = made.roofs.copy = 3e10;
+    // 1e7 operations a token, 10,000 tokens a second; 250 MB a step of 1 GFLOP.
+    CHECK(made.flops_per_second(1) == Approx(1e11));
+    const auto html = page_of(made);
+    CHECK_THAT(html, contains("<h2>Roofline</h2>"));
+    CHECK_THAT(
+        html,
+        contains("attention=torch: 100 GFLOP/s at 4.00 operations a byte, 25 % of the products in float32"));
+    CHECK(switchyard::test::unbalanced(html) == "");
+    made.arms[1].status = ArmStatus::crashed;
+    CHECK(std::isnan(made.flops_per_second(1)));
+    made.arms[0].observed.reset();
+    CHECK_THAT(page_of(made), !contains("<h2>Roofline</h2>"));
 }
 
 TEST_CASE("rounds are told where blocks are shown, and what the verdict comes from") {
@@ -277,6 +339,10 @@ TEST_CASE("a hundred arms with long runs stay below 500 KB") {
         long_one.losses.clear();
         for (int step = 0; step < 3000; ++step) long_one.losses.push_back((step * 7919) % 1000 / 100.0);
         long_one.seed_losses = {long_one.losses};
+        long_one.observed = switchyard::test::step_of(100'000'000 + i);
+        for (int point = 0; point < 197; ++point)
+            long_one.observed->memory.line.insert(long_one.observed->memory.line.end() - 1,
+                                                  {40.0 + 0.2 * point, {(point * 7919) % 1000 * 1000}});
         made.pairs.push_back(pair(made.arms.size(), 0.1 + i, SpeedVerdict::slower));
         made.arms.push_back(long_one);
     }

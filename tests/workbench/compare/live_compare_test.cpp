@@ -5,10 +5,12 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "core/workbench/report/run_record.h"
 
 #include "compared.h"
+#include "read_back.h"
 
 using namespace switchyard::test;
 
@@ -80,6 +82,67 @@ TEST_CASE("one word changes precision: speed, memory, drift, skipped steps and s
     CHECK(json["arms"][0]["stability"]["loss_drift"].is_null());
     CHECK(json["arms"][2]["stability"]["loss_drift"].is_number());
     CHECK(json["arms"][3]["dtype"] == "float16");
+}
+
+TEST_CASE("each arm tells what a step's memory is for, where its peak is and over its time") {
+    const TinyJob job;
+    const auto json = compared(
+        job, {"--arm", "plain: precision.backend=amp/fp32", "--arm", "again: precision.backend=amp/fp32",
+              "--arm", "half: precision.backend=amp/bf16_pure", "--arm", "two: ranks=2 batch.size=2"});
+    const auto parts = [&](std::size_t arm) {
+        return json["arms"][arm]["observed"]["memory"]["parts_at_peak"];
+    };
+    for (std::size_t arm = 0; arm < 3; ++arm) {
+        INFO(json["arms"][arm]["name"]);
+        const auto& memory = json["arms"][arm]["observed"]["memory"];
+        std::int64_t sum = 0, highest = 0;
+        const auto at_peak = parts(arm);
+        for (const auto& [part, bytes] : at_peak.items()) sum += bytes.get<std::int64_t>();
+        CHECK(memory["peak_bytes"] == sum);
+        CHECK(memory["line"].size() <= 200);
+        for (const auto& point : memory["line"])
+            highest = std::max(highest, point["bytes"].get<std::int64_t>());
+        CHECK(highest == sum);
+        CHECK(parts(arm)["activations"].get<std::int64_t>() > 0);
+        // Two moments of each parameter.
+        const auto stepped = arm < 2 ? parts(arm)["parameters"] : parts(arm)["masters"];
+        CHECK(parts(arm)["optimizer_state"].get<double>() ==
+              Approx(2.0 * stepped.get<double>()).epsilon(0.01));
+        CHECK(json["arms"][arm]["flops_per_second"].get<double>() > 0.0);
+    }
+    CHECK(parts(0)["parameters"].get<std::int64_t>() == 2 * parts(2)["parameters"].get<std::int64_t>());
+    CHECK(parts(0)["parameters"] == parts(2)["masters"]);
+    CHECK(parts(0)["masters"] == 0);
+    CHECK(json["arms"][3]["observed"].is_null());  // each rank has a part of it
+    CHECK(json["arms"][0]["losses"] == json["arms"][1]["losses"]);
+    CHECK(json["roofs"]["products"][0]["flops_per_second"].get<double>() > 0.0);
+}
+
+TEST_CASE("tables for other programs have the report's numbers, and reach a pipe too") {
+    const TinyJob job;
+    const Words two{"--arm", "=1+1:", "--arm", "b, \"c\":"};
+    const auto json =
+        compared(job, with(two, {"--csv", job.file("arms.csv"), "--jsonl", job.file("blocks.jsonl")}));
+    const auto rows = by_heads(csv_records(bytes_of(job.file("arms.csv"))));
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].at("arm") == "'=1+1");
+    CHECK(rows[1].at("arm") == "b, \"c\"");
+    for (std::size_t arm = 0; arm < 2; ++arm)
+        CHECK(nlohmann::json::parse(rows[arm].at("samples_per_second")) ==
+              json["arms"][arm]["samples_per_second"]);
+    std::istringstream lines(bytes_of(job.file("blocks.jsonl")));
+    const JsonSchema schema(source_dir() / "docs/schema/compare_block.json");
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count)
+        for (const auto& fault : schema.faults(nlohmann::json::parse(line))) FAIL_CHECK(fault);
+    CHECK(count == json["arms"][0]["blocks"].size() + json["arms"][1]["blocks"].size());
+    const auto piped = compared_text(job, with(two, {"--jsonl", "-"}));
+    CHECK(piped.code == 0);
+    CHECK(nlohmann::json::parse(piped.out.substr(0, piped.out.find('\n')))["arm"] == "=1+1");
+    const auto both = compared_text(job, with(two, {"--jsonl", "-", "--json", "-"}));
+    CHECK(both.code == 2);
+    CHECK_THAT(both.err, contains("--json - and --jsonl -: the standard output takes one of them"));
+    CHECK(compared_text(job, with(two, {"--csv", job.file("no/folder.csv")})).code == 2);
 }
 
 TEST_CASE("arms of the configuration, which is named from elsewhere") {

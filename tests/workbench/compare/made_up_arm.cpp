@@ -14,6 +14,7 @@ public:
 
     Exchange request(const std::string& line, double) override {
         const auto message = nlohmann::json::parse(line);
+        if (message["type"] == "observe") return observe();
         return message["type"] == "prepare" ? prepare(message) : run(message["steps"].get<std::int64_t>());
     }
     void kill() override { log_.push_back(name_ + " ends"); }
@@ -31,8 +32,15 @@ private:
         ready.dtype = arm_.dtype;
         ready.loss = arm_.first_loss;
         ready.first_step_written = true;
+        ready.observes = arm_.observed.has_value();
         ready.amplification = compare::Drift{1.0, 1.0, 1.0};
         return {Exchange::End::answered, to_message(ready).dump(), 500.0};
+    }
+
+    Exchange observe() {
+        log_.push_back(name_ + " observes");
+        ++step_;
+        return {Exchange::End::answered, compare::to_message(arm_.observed.value()).dump(), 400.0};
     }
 
     Exchange run(std::int64_t steps) {
@@ -68,6 +76,26 @@ private:
 };
 
 }  // namespace
+
+profile::ObservedStep step_of(std::int64_t parameters) {
+    const auto at = [=](double ms, std::int64_t activations) {
+        profile::MemoryPoint point{ms, {}};
+        point.parts[static_cast<std::size_t>(profile::MemoryClass::parameters)] = parameters;
+        point.parts[static_cast<std::size_t>(profile::MemoryClass::optimizer_state)] = 2 * parameters;
+        point.parts[static_cast<std::size_t>(profile::MemoryClass::activations)] = activations;
+        return point;
+    };
+    profile::ObservedStep step;
+    step.memory.peak = at(40.0, 2 * parameters);
+    step.memory.line = {at(0.0, 0), step.memory.peak, at(90.0, 0)};
+    step.memory.layers = {{"encoder.0", parameters}, {"encoder.1", parameters / 2}};
+    step.memory.step_ms = 90.0;
+    step.memory.allocations = 7;
+    step.cost = {1e9, 2e8, 5e7};
+    step.samples = 4;
+    step.tokens = 100;
+    return step;
+}
 
 MadeUp steady(double ms) {
     MadeUp arm;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,12 @@ struct MadeUp {
     std::string dtype = "float32";
     compare::Operation operation = compare::Operation::step;  // that it is ready for
     std::int64_t samples = 4;                                 // of a step, or of a pass
+    std::optional<profile::ObservedStep> observed;            // what it tells of a step; nothing: it cannot
 };
+
+// A step whose memory holds that many bytes of parameters, twice as many of state, and twice as many of
+// activations when all is most; of 4 samples and 100 tokens.
+profile::ObservedStep step_of(std::int64_t parameters);
 
 // What went on, in order: "a prepares", "b runs 3", "a ends".
 using Log = std::vector<std::string>;

@@ -89,6 +89,42 @@ TEST_CASE("arms are started anew for each round, and each has its share of the b
     CHECK_THAT(to_text(result), contains("21 blocks of 1 step in 5 rounds, each of new processes"));
 }
 
+TEST_CASE(
+    "arms that can observe a step are asked once, after the blocks of the first round, and nothing else") {
+    auto settings = quick_settings();
+    settings.blocks = 12;
+    settings.rounds = 3;
+    settings.seeds = 2;
+    settings.loss_steps = 5;
+    auto telling = steady(300);
+    telling.observed = step_of(1000);
+    Log log, asked;
+    const auto without = compared({{"a", always(telling)}, {"b", always(steady(200))}}, settings, log);
+    CHECK(count_of(log, "a observes") == 0);
+    settings.observes = true;
+    const auto result = compared({{"a", always(telling)}, {"b", always(steady(200))}}, settings, asked);
+    CHECK(count_of(asked, "a observes") == 1);
+    CHECK(count_of(asked, "b observes") == 0);
+    const auto told = std::find(asked.begin(), asked.end(), "a observes");
+    CHECK(std::find(asked.begin(), told, "a starts") == told);
+    // The next that it does is to end.
+    CHECK(*std::find_if(told + 1, asked.end(), [](const auto& line) { return line.starts_with("a "); }) ==
+          "a ends");
+    REQUIRE(result.arms[0].observed);
+    CHECK(result.arms[0].observed->memory.peak.total() == 5000);
+    CHECK_FALSE(result.arms[1].observed);
+    // Nothing of it is timed, and no loss of it counts.
+    for (std::size_t arm = 0; arm < 2; ++arm) {
+        CHECK(result.arms[arm].losses == without.arms[arm].losses);
+        CHECK(result.arms[arm].seed_losses == without.arms[arm].seed_losses);
+        CHECK(result.arms[arm].step_ms.median == without.arms[arm].step_ms.median);
+    }
+    CHECK(result.blocks == without.blocks);
+    CHECK_THAT(to_text(result),
+               contains("memory of a step at its peak\n  a: optimizer state 2.00 kB, activations "
+                        "2.00 kB, parameters 1.00 kB\n"));
+}
+
 TEST_CASE("as many rounds as the time has room for, and none where starting takes too long") {
     ExperimentSettings settings;
     settings.time_ms = 60'000;

@@ -51,6 +51,23 @@ TEST_CASE("an axis holds its values, whatever they are") {
     }
 }
 
+TEST_CASE("a bar of parts is as long as they are together, and the axis holds it") {
+    const Interval peak{6, 6, 6};
+    const BarPlot plot{"T", "", "MB", {{"a", "6 MB", peak, Hue::a, {{"x", 1, Hue::c}, {"y", 9, Hue::d}}}}};
+    const auto svg = bar_plot(plot, {800, 0, "wide"});
+    CHECK(unbalanced(svg) == "");
+    CHECK_THAT(svg, !contains("fill-a") && contains("<title>x</title>") && contains(">10</text>"));
+    std::smatch first, second;
+    const auto rect = [](const std::string& hue) {
+        return std::regex(
+            "<rect x=\"([0-9.]+)\" y=\"20\" width=\"([0-9.]+)\" height=\"16\" class=\"bar fill-" + hue);
+    };
+    REQUIRE(std::regex_search(svg, first, rect("c")));
+    REQUIRE(std::regex_search(svg, second, rect("d")));
+    CHECK(std::stod(second[1]) == Approx(std::stod(first[1]) + std::stod(first[2])).margin(0.11));
+    CHECK(std::stod(second[2]) == Approx(9.0 * std::stod(first[2])).margin(1.0));
+}
+
 TEST_CASE("a curve ends in the corners of its frame") {
     const LinePlot plot{
         "T <1>", "falls", "loss", {{"a & b", Hue::a, Curve::Look::line, {{0, 1}, {10, 0}}}}, false};

@@ -155,7 +155,9 @@ private:
 
 Json Arm::act(const Json& message, const std::string& type) {
     auto& prepared = prepared_;
-    if (type != "run" || !prepared.arm) throw Failure("expected prepare, then run; got " + type);
+    if ((type != "run" && type != "observe") || !prepared.arm)
+        throw Failure("expected prepare, then run or observe; got " + type);
+    if (type == "observe") return compare::to_message(prepared.arm->observe());
     const auto steps = base::needed_integer(message, "steps");
     prepared.arm->choose(message.contains("workload")
                              ? static_cast<std::size_t>(base::needed_integer(message, "workload"))

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <variant>
 
 #include <CLI/CLI.hpp>
@@ -25,6 +26,7 @@
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
 #include "core/workbench/cli/temporary_folder.h"
+#include "core/workbench/cli/train/profile_facts.h"
 #include "core/workbench/compare/experiment/arm_keys.h"
 #include "core/workbench/compare/experiment/baseline.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
@@ -60,11 +62,13 @@ public:
         stop_.end_at_once();
         show_progress("");
         if (baseline) compare::add_baseline(comparison, *baseline, options_.baseline, settings.margin);
+        measure_roofs(comparison);
         const auto gate = gate_of(comparison);
         write_json(options_.json, report_json(comparison, gate));
+        write_tables(comparison);
         write_gate(comparison, gate);
         if (!options_.html.empty()) write_file(options_.html, page(comparison));
-        if (!options_.json.on_stdout())
+        if (!options_.json.on_stdout() && !options_.lines.on_stdout())
             std::cout << bench::wrap(title(), 100, "  ") << "\n"
                       << ladder_report(comparison) << compare::to_text(comparison)
                       << (options_.gate.any() ? compare::gate_text(gate) : "");
@@ -159,6 +163,24 @@ private:
         return read;
     }
 
+    // Where arms told what a step computes, and somebody will see it below what the machine can do.
+    void measure_roofs(compare::Comparison& comparison) const {
+        if (options_.html.empty() && options_.json.path.empty()) return;
+        std::set<DType> dtypes;
+        for (const auto& arm : comparison.arms) {
+            if (const auto dtype = parse<DType>(arm.dtype); arm.observed && dtype) dtypes.insert(*dtype);
+        }
+        if (!dtypes.empty() && !comparison.stopped)
+            sample_roofs(checked_.config, host_, dtypes, comparison.roofs);
+    }
+
+    void write_tables(const compare::Comparison& comparison) const {
+        if (!options_.csv.empty()) write_file(options_.csv, compare::to_csv(comparison));
+        JsonLines lines(options_.lines);
+        for (const auto& line : compare::block_lines(comparison)) lines.add(line);
+        lines.finish();
+    }
+
     void write_gate(const compare::Comparison& comparison, const compare::GateResult& gate) const {
         if (!options_.junit.empty())
             write_file(options_.junit, compare::junit_xml(gate, comparison.elapsed_ms / 1e3));
@@ -185,6 +207,7 @@ private:
         settings.operation = options_.arms.operation;
         settings.blocks = options_.blocks;
         settings.rounds = options_.rounds;
+        settings.observes = true;
         if (options_.blocks > 0 && options_.rounds > options_.blocks)
             throw Failure("--rounds " + std::to_string(options_.rounds) +
                           ": a round has a block at least; --blocks is " + std::to_string(options_.blocks));
@@ -390,6 +413,20 @@ void add_timing_options(CLI::App& command, CompareOptions& options) {
         ->type_name("MIN-MAX");
 }
 
+void add_output_options(CLI::App& command, CompareOptions& options) {
+    add_json(command, options.json);
+    const auto file = [&](const char* flag, std::string& path, const char* help) {
+        command.add_option(flag, path, help)->check(output_file())->type_name("FILE");
+    };
+    add_json_lines(command, options.lines)
+        ->description("write each measured block of each arm as a line of JSON; - is the standard output");
+    file("--csv", options.csv, "write a row for each arm, numbers in full");
+    file("--html", options.html, "HTML page with plots");
+    file("--markdown", options.markdown, "a summary, for the comment of a pull request");
+    file("--junit", options.junit, "what --fail-on found, as JUnit's XML");
+    file("--fastest", options.fastest, "write the values for --set that give the fastest arm");
+}
+
 }  // namespace
 
 Action setup_compare(CLI::App& command) {
@@ -428,30 +465,21 @@ Action setup_compare(CLI::App& command) {
         .add_option("--loss-equivalence", options->loss_equivalence,
                     "losses closer than this are equivalent: 0.02 in the unit of the loss, or 2%")
         ->type_name("MARGIN");
-    add_json(command, options->json);
-    command.add_option("--html", options->html, "HTML page with plots")
-        ->check(output_file())
-        ->type_name("FILE");
+    add_output_options(command, *options);
     command
         .add_option("--fail-on", options->fail_on,
                     "end with 3 where an arm became worse, 4 where that cannot be told, 5 where it computes "
                     "something "
                     "else; of slower:SHARE, memory:SHARE, drift, loss:MARGIN")
         ->type_name("slower:3%,...");
-    command.add_option("--junit", options->junit, "what --fail-on found, as JUnit's XML")
-        ->check(output_file())
-        ->type_name("FILE");
-    command.add_option("--markdown", options->markdown, "a summary, for the comment of a pull request")
-        ->check(output_file())
-        ->type_name("FILE");
     command
         .add_option("--baseline", options->baseline,
                     "compare with the base of an earlier --json file, which takes no turns with the arms")
         ->type_name("FILE");
-    command.add_option("--fastest", options->fastest, "write the values for --set that give the fastest arm")
-        ->check(output_file())
-        ->type_name("FILE");
     return [options, operation] {
+        if (options->json.on_stdout() && options->lines.on_stdout())
+            throw Failure(
+                "--json - and --jsonl -: the standard output takes one of them; give the other a file");
         if (!options->fail_on.empty()) {
             if (const auto wrong = compare::read_gate_rules(options->fail_on, options->gate); !wrong.empty())
                 throw Failure("--fail-on: " + wrong);

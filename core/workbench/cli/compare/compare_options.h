@@ -7,6 +7,7 @@
 
 #include "core/workbench/cli/compare/compare_arms.h"
 #include "core/workbench/cli/compare/generated_pass.h"
+#include "core/workbench/cli/json_lines.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/compare/arms/operation.h"
 #include "core/workbench/compare/gate/gate.h"
@@ -30,7 +31,8 @@ struct CompareOptions {
     std::string loss_equivalence;
     std::string lengths;
     JsonOption json;
-    std::string html;
+    JsonLinesOption lines;  // of blocks
+    std::string html, csv;
     std::string fastest;
     std::string fail_on, junit, markdown, baseline;
     compare::GateRules gate;  // of fail_on

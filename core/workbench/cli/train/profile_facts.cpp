@@ -116,17 +116,24 @@ std::string workers(const PlannedJob& planned) {
 }  // namespace
 
 void sample_roofs(const PlannedJob& planned, profile::Roofs& roofs) {
-    const c10::Device device(to_device_type(planned.config.run.device));
+    std::set<DType> named;
+    for (const auto& row : planned.plan.rows) {
+        if (row.use.kind == Kind::linear) named.insert(row.use.request->dtype);
+    }
+    sample_roofs(planned.config, planned.host, named, roofs);
+}
+
+void sample_roofs(const config::Config& config, const HostInfo& host, const std::set<DType>& named,
+                  profile::Roofs& roofs) {
+    const c10::Device device(to_device_type(config.run.device));
     bench::HostStopwatch stopwatch([device] { bench::synchronize(device); });
     std::set<DType> dtypes{DType::float32, DType::bfloat16};
-    for (const auto& row : planned.plan.rows) {
-        const auto dtype = row.use.request->dtype;
-        if (row.use.kind == Kind::linear && (dtype == DType::float64 || dtype == DType::float16))
-            dtypes.insert(dtype);
+    for (const auto dtype : {DType::float64, DType::float16}) {
+        if (named.contains(dtype)) dtypes.insert(dtype);
     }
-    const auto folder = measurement_cache(planned.config, planned.host).folder();
+    const auto folder = measurement_cache(config, host).folder();
     {
-        bench::PeakMeter meter({dtypes.begin(), dtypes.end()}, device, planned.host, stopwatch);
+        bench::PeakMeter meter({dtypes.begin(), dtypes.end()}, device, host, stopwatch);
         meter.sample();
         const auto& peaks = meter.peaks();
         for (const auto& [dtype, gflops] : peaks.matmul_gflops) {

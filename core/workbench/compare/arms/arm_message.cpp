@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/kernel/base/input_error.h"
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/printable.h"
 
@@ -177,6 +178,9 @@ Answer answer(const std::string& line, Read&& read) {
         return read(object);
     } catch (const InvalidMessage& invalid) {
         return ProtocolError{std::string("its line ") + invalid.what() + ": '" + base::quoted(line) + "'"};
+    } catch (const base::InputError& invalid) {
+        return ProtocolError{std::string("its line does not fit: ") + invalid.what() + ": '" +
+                             base::quoted(line) + "'"};
     }
 }
 
@@ -197,6 +201,7 @@ ReadyAnswer read_ready(const std::string& line) {
         ready.weight_bytes = count(object, "weight_bytes", false);
         ready.reduced = flag(object, "reduced");
         ready.cache_dtype = text(object, "cache_dtype");
+        ready.observes = flag(object, "observes");
         if (object.contains("amplification") && object["amplification"].is_object()) {
             const Json& by = object["amplification"];
             ready.amplification =
@@ -249,6 +254,17 @@ GenerationAnswer read_generation(const std::string& line, const GenerationAsked&
     });
 }
 
+ObservedAnswer read_observed(const std::string& line) {
+    return answer<ObservedAnswer>(line,
+                                  [](const Json& object) { return profile::read_observed_step(object); });
+}
+
+Json to_message(const profile::ObservedStep& step) {
+    Json json{{"type", "report"}};
+    json.update(profile::to_json(step));
+    return json;
+}
+
 Json to_message(const Ready& ready) {
     Json json{{"type", "report"},
               {"operation", name(ready.operation)},
@@ -258,7 +274,8 @@ Json to_message(const Ready& ready) {
               {"first_step_written", ready.first_step_written},
               {"weight_bytes", ready.weight_bytes},
               {"reduced", ready.reduced},
-              {"cache_dtype", ready.cache_dtype}};
+              {"cache_dtype", ready.cache_dtype},
+              {"observes", ready.observes}};
     if (ready.amplification) {
         json["amplification"] = {{"loss", base::number_or_null(ready.amplification->loss)},
                                  {"output", base::number_or_null(ready.amplification->output)},

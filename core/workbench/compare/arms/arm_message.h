@@ -5,8 +5,9 @@
 //                    come again
 //                    {"type": "run", "steps": 5}   do that many steps (or passes), answer with their times
 //                    and losses; of a generation with its times by token and the tokens
+//                    {"type": "observe"}           do one more step and tell of it; to arms that say they can
 //                    {"type": "quit"}              end
-//     from the arm   {"type": "report", ...}       the answer to prepare and to run
+//     from the arm   {"type": "report", ...}       the answer to prepare, to run and to observe
 //                    {"type": "error", "text": ""} it cannot go on
 //
 // docs/compare.md says what each holds. An arm writes only in answer to a request, one line for each; its
@@ -25,6 +26,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/workbench/compare/arms/operation.h"
+#include "core/workbench/profile/observed_step.h"
 
 namespace switchyard::compare {
 
@@ -48,6 +50,7 @@ struct Ready {
     std::int64_t weight_bytes = -1;      // that are held before any sequence comes; -1: not known
     bool reduced = false;     // some component is of reduced accuracy: rounding does not bound its drift
     std::string cache_dtype;  // of Operation::generate: of keys and values that are kept; "": as of products
+    bool observes = false;    // it answers observe
 };
 
 // The answer to run.
@@ -104,14 +107,17 @@ struct ProtocolError {
 using ReadyAnswer = std::variant<Ready, ArmError, ProtocolError>;
 using TurnAnswer = std::variant<Turn, ArmError, ProtocolError>;
 using GenerationAnswer = std::variant<Generation, ArmError, ProtocolError>;
+using ObservedAnswer = std::variant<profile::ObservedStep, ArmError, ProtocolError>;
 
 ReadyAnswer read_ready(const std::string& line);
 // `steps`: how many were asked for.
 TurnAnswer read_turn(const std::string& line, std::int64_t steps);
 GenerationAnswer read_generation(const std::string& line, const GenerationAsked& asked);
+ObservedAnswer read_observed(const std::string& line);
 
 nlohmann::ordered_json to_message(const Ready& ready);
 nlohmann::ordered_json to_message(const Turn& turn);
 nlohmann::ordered_json to_message(const Generation& generation);
+nlohmann::ordered_json to_message(const profile::ObservedStep& step);
 
 }  // namespace switchyard::compare

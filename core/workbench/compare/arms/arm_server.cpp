@@ -100,6 +100,7 @@ Ready ArmServer::prepare() {
             ready.weight_bytes -= static_cast<std::int64_t>(outputs.nbytes());
     }
     before_ = session_.executed();
+    ready.observes = observes();
     return ready;
 }
 
@@ -153,6 +154,8 @@ void ArmServer::choose(std::size_t workload) {
 }
 
 Generation ArmServer::generate(std::int64_t) { throw std::logic_error("this arm generates nothing"); }
+
+profile::ObservedStep ArmServer::observe() { throw std::runtime_error("this arm observes no step"); }
 
 std::unique_ptr<ArmServer> make_arm_server(const config::Config& config, const resolver::Plan& plan,
                                            runtime::Registry& registry, const HostInfo& host,

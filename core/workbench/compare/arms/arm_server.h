@@ -52,6 +52,10 @@ public:
     virtual void choose(std::size_t workload);
     // So many passes of Operation::generate.
     virtual Generation generate(std::int64_t passes);
+    // Whether it can observe a step.
+    virtual bool observes() const { return false; }
+    // One more step as any other, of which it tells what its memory is for.
+    virtual profile::ObservedStep observe();
 
 protected:
     using Group = std::vector<Batch>;

@@ -14,11 +14,13 @@
 #include "core/workbench/compare/arms/drawn_samples.h"
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/arms/random_samples.h"
+#include "core/workbench/profile/memory_step.h"
 
 namespace switchyard::compare {
 namespace {
 
-constexpr std::int64_t random_steps = 64;  // before the random samples come again
+constexpr std::int64_t random_steps = 64;      // before the random samples come again
+constexpr std::size_t points_of_memory = 198;  // and the first and the last, over a step
 
 // The rows of all ranks, in their order: as a batch is cut into their parts.
 at::Tensor of_all_ranks(distributed::Group& group, const at::Tensor& rows) {
@@ -74,6 +76,15 @@ train::Trainer TrainingArm::make_trainer() {
     samples_ = random_samples(config, random_steps * a_step * session_.data_ranks(), options_.lengths,
                               static_cast<std::uint64_t>(config.run.seed));
     return session_.make_trainer(samples_);
+}
+
+// Of ranks each would tell of its part; and a step that is replayed from a graph has no operators.
+bool TrainingArm::observes() const {
+    return options_.group == nullptr && !session_.config().train.cuda_graph;
+}
+
+profile::ObservedStep TrainingArm::observe() {
+    return profile::observed(profile::memory_step(session_, trainer_, next_group()), points_of_memory);
 }
 
 ArmServer::Group TrainingArm::next_group() {

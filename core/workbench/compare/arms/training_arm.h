@@ -15,6 +15,9 @@ public:
     TrainingArm(const config::Config& config, const resolver::Plan& plan, runtime::Registry& registry,
                 const HostInfo& host, const ArmServerOptions& options);
 
+    bool observes() const override;
+    profile::ObservedStep observe() override;
+
 private:
     std::vector<Group> shared_batches() override { return kept_; }
     First first() override;

@@ -62,6 +62,15 @@ const PairResult* Comparison::pair_with(std::size_t arm) const {
     return found == pairs.end() ? nullptr : &*found;
 }
 
+double Comparison::flops_per_second(std::size_t arm) const {
+    const auto& result = arms[arm];
+    if (!result.ok() || !result.observed || result.observed->tokens < 1)
+        return std::numeric_limits<double>::quiet_NaN();
+    // Padded places are computed too: as many beside a token as in the step that was observed.
+    const auto& step = *result.observed;
+    return step.cost.flops / static_cast<double>(step.tokens) * result.tokens_per_second;
+}
+
 int Comparison::exit_code() const {
     if (stopped || std::any_of(arms.begin(), arms.end(), [](const ArmResult& arm) { return !arm.ok(); }))
         return 1;

@@ -20,6 +20,7 @@
 #include "core/workbench/compare/arms/arm_message.h"
 #include "core/workbench/compare/experiment/judged_speed.h"
 #include "core/workbench/compare/experiment/stability.h"
+#include "core/workbench/profile/profile.h"
 
 namespace switchyard::compare {
 
@@ -87,7 +88,8 @@ struct ArmResult : ArmOutcome {
     double samples_per_second = 0.0;
     double tokens_per_second = 0.0;
     std::int64_t peak_memory_bytes = -1;
-    Drift drift, allowed;  // against the base; NaN: not known
+    std::optional<profile::ObservedStep> observed;  // one step beside the blocks; nothing: it cannot tell
+    Drift drift, allowed;                           // against the base; NaN: not known
     nlohmann::ordered_json executed = nlohmann::ordered_json::object();
     std::vector<std::optional<ArmBlock>> blocks;   // nothing: it had failed before
     std::vector<double> losses;                    // of each step of the first start, warm-up included
@@ -133,12 +135,15 @@ struct Comparison {
     std::optional<bench::LossMargin> margin;
     double elapsed_ms = 0.0;
     bool stopped = false;
+    profile::Roofs roofs = {};  // of the machine, as measured after it; no products: nobody did
 
     bool forced() const;  // some arm differs in what should be equal
     // The largest share that others had of the processors in blocks that count; below 0: not known.
     double most_of_others() const;
     // What is said of that arm against its base; nullptr: nothing.
     const PairResult* pair_with(std::size_t arm) const;
+    // Operations a second in blocks of an arm that was observed; NaN: not known.
+    double flops_per_second(std::size_t arm) const;
     // 0: all arms ran;  1: some did not, or it was stopped;  5: an arm is WRONG.
     int exit_code() const;
 };

@@ -1,10 +1,11 @@
-// A comparison as JSON: docs/schema/compare.json.
+// A comparison as JSON: docs/schema/compare.json; its blocks as lines: docs/schema/compare_block.json.
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/base/json_text.h"
 #include "core/workbench/compare/experiment/arm_ranks.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/effects.h"
+#include "core/workbench/profile/profile_report.h"
 
 namespace switchyard::compare {
 namespace {
@@ -44,7 +45,7 @@ Json block_json(const std::optional<ArmBlock>& block) {
         {"prefill_ms", base::number_or_null(block->prefill_ms)}};
 }
 
-Json arm_json(const ArmResult& arm) {
+Json arm_json(const ArmResult& arm, double flops_per_second) {
     const bool timed = arm.ok();
     Json blocks = Json::array(), seeds = Json::array();
     for (const auto& block : arm.blocks) blocks.push_back(block_json(block));
@@ -66,6 +67,8 @@ Json arm_json(const ArmResult& arm) {
             {"same_tokens", base::number_or_null(arm.same_tokens)},
             {"timed_by", arm.by_coordinator ? "coordinator" : "arm"},
             {"peak_memory_bytes", arm.peak_memory_bytes < 0 ? Json(nullptr) : Json(arm.peak_memory_bytes)},
+            {"flops_per_second", base::number_or_null(flops_per_second)},
+            {"observed", arm.observed ? profile::to_json(*arm.observed) : Json(nullptr)},
             {"drift", drift(arm.drift)},
             {"drift_allowed", drift(arm.allowed)},
             {"executed", arm.executed},
@@ -115,7 +118,8 @@ Json pair_json(const Comparison& comparison, const PairResult& pair) {
 
 Json to_json(const Comparison& comparison) {
     Json arms = Json::array(), pairs = Json::array();
-    for (const auto& arm : comparison.arms) arms.push_back(arm_json(arm));
+    for (std::size_t at = 0; at < comparison.arms.size(); ++at)
+        arms.push_back(arm_json(comparison.arms[at], comparison.flops_per_second(at)));
     for (const auto& pair : comparison.pairs) pairs.push_back(pair_json(comparison, pair));
     Json margin = nullptr;
     if (comparison.margin)
@@ -126,26 +130,47 @@ Json to_json(const Comparison& comparison) {
                            {"change", effect.change},
                            {"speedup", base::to_json(effect.estimate.ratio)},
                            {"p", base::number_or_null(effect.estimate.p)}});
-    return {{"operation", name(comparison.operation)},
-            {"new_tokens", comparison.new_tokens > 0 ? Json(comparison.new_tokens) : Json(nullptr)},
-            {"arms", arms},
-            {"pairs", pairs},
-            {"effects", effects},
-            {"blocks", comparison.blocks},
-            {"rounds", comparison.rounds},
-            {"repeated_blocks", comparison.repeated_blocks},
-            {"steps_per_block", comparison.steps_per_block},
-            {"lead_in_steps", comparison.lead_in},
-            {"warm_up_steps", comparison.warm_up_steps},
-            {"later_warm_up_steps", comparison.later_warm_up_steps},
-            {"seed", comparison.seed},
-            {"seeds", comparison.seeds},
-            {"loss_steps", comparison.loss_steps},
-            {"loss_margin", margin},
-            {"forced", comparison.forced()},
-            {"stopped", comparison.stopped},
-            {"elapsed_seconds", base::number_or_null(comparison.elapsed_ms / 1e3)},
-            {"exit_code", comparison.exit_code()}};
+    return {
+        {"operation", name(comparison.operation)},
+        {"new_tokens", comparison.new_tokens > 0 ? Json(comparison.new_tokens) : Json(nullptr)},
+        {"arms", arms},
+        {"pairs", pairs},
+        {"effects", effects},
+        {"blocks", comparison.blocks},
+        {"rounds", comparison.rounds},
+        {"repeated_blocks", comparison.repeated_blocks},
+        {"steps_per_block", comparison.steps_per_block},
+        {"lead_in_steps", comparison.lead_in},
+        {"warm_up_steps", comparison.warm_up_steps},
+        {"later_warm_up_steps", comparison.later_warm_up_steps},
+        {"seed", comparison.seed},
+        {"seeds", comparison.seeds},
+        {"loss_steps", comparison.loss_steps},
+        {"loss_margin", margin},
+        {"roofs", comparison.roofs.products.empty() ? Json(nullptr) : profile::roofs_json(comparison.roofs)},
+        {"forced", comparison.forced()},
+        {"stopped", comparison.stopped},
+        {"elapsed_seconds", base::number_or_null(comparison.elapsed_ms / 1e3)},
+        {"exit_code", comparison.exit_code()}};
+}
+
+std::vector<Json> block_lines(const Comparison& comparison) {
+    std::vector<Json> lines;
+    for (const auto& arm : comparison.arms) {
+        for (std::size_t at = 0; at < arm.blocks.size(); ++at) {
+            const auto& block = arm.blocks[at];
+            if (!block) continue;
+            Json line{
+                {"arm", arm.spec.name},
+                {"measured_before", arm.measured_before.empty() ? Json(nullptr) : Json(arm.measured_before)},
+                {"block", at},
+                {"seconds",
+                 base::number_or_null(block->sample.ms * static_cast<double>(block->steps) / 1e3)}};
+            line.update(block_json(block));
+            lines.push_back(std::move(line));
+        }
+    }
+    return lines;
 }
 
 }  // namespace switchyard::compare

@@ -1,9 +1,11 @@
-// A comparison as text for people and as JSON for programs (docs/schema/compare.json).
+// A comparison as text for people, and for programs: as JSON (docs/schema/compare.json), its arms as CSV, its
+// blocks as lines of JSON (docs/schema/compare_block.json).
 //
 // No LibTorch here.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -15,6 +17,10 @@ namespace switchyard::compare {
 // Lines of at most 100 columns where names allow it.
 std::string to_text(const Comparison& comparison);
 nlohmann::ordered_json to_json(const Comparison& comparison);
+// A row for each arm, numbers in full (core/workbench/report/csv_text.h).
+std::string to_csv(const Comparison& comparison);
+// An object for each block that was measured, arm by arm; those that were repeated too.
+std::vector<nlohmann::ordered_json> block_lines(const Comparison& comparison);
 
 // Whose calls are told: those in training, where something was trained.
 base::Called called(const Comparison& comparison);

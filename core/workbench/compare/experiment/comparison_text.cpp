@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <sstream>
+#include <utility>
 
 #include "core/kernel/base/executed_text.h"
 #include "core/kernel/base/joined.h"
@@ -13,6 +15,7 @@
 #include "core/workbench/compare/experiment/arm_ranks.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/effects.h"
+#include "core/workbench/profile/drawn_memory.h"
 #include "core/workbench/report/html_text.h"
 
 namespace switchyard::compare {
@@ -133,6 +136,29 @@ std::string drifts(const Comparison& comparison) {
                    drift_text(arm.drift.gradient)});
     }
     return any ? "\n" + table.render("  ", width) : "";
+}
+
+// What the memory of an observed step is for when it is most; what is below a hundredth is not told.
+std::string observed_memory(const profile::ObservedStep& observed) {
+    const auto& peak = observed.memory.peak;
+    std::vector<std::pair<double, std::string>> parts;
+    for (const auto& drawn : profile::drawn_memory()) {
+        const double bytes = drawn.bytes_of(peak.parts);
+        if (bytes >= 0.01 * static_cast<double>(peak.total()))
+            parts.emplace_back(bytes, drawn.name + " " + base::bytes_text(bytes));
+    }
+    std::ranges::stable_sort(parts, std::greater{}, &std::pair<double, std::string>::first);
+    std::string text;
+    for (const auto& [bytes, part] : parts) base::add_item(text, part, ", ");
+    return text;
+}
+
+std::string memory_of_steps(const Comparison& comparison) {
+    std::string text;
+    for (const auto& arm : comparison.arms) {
+        if (arm.observed) text += paragraph(arm.spec.name + ": " + observed_memory(*arm.observed));
+    }
+    return text.empty() ? "" : "\nmemory of a step at its peak\n" + text;
 }
 
 std::string what_ran(const Comparison& comparison) {
@@ -299,7 +325,8 @@ base::Called called(const Comparison& comparison) {
 std::string to_text(const Comparison& comparison) {
     std::string text = speeds(comparison) + measured(comparison);
     if (comparison.operation == Operation::generate) text += prefill_and_decode(comparison);
-    text += (comparison.operation == Operation::step ? stability(comparison) : "") + drifts(comparison) +
+    text += memory_of_steps(comparison) +
+            (comparison.operation == Operation::step ? stability(comparison) : "") + drifts(comparison) +
             what_ran(comparison) + losses(comparison) + effects_text(effects_of(comparison)) +
             verdicts(comparison);
     return text;

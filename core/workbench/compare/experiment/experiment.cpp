@@ -317,14 +317,34 @@ private:
     void run_rounds() {
         for (int round = 0; round < plan_.rounds && going(); ++round) {
             if (round > 0 && (is_over(round) || !begin_round(round))) return;
-            for (int block = 0; block < plan_.blocks_in(round) && going(); ++block) {
-                if (is_over(block == 0 ? round : round + 1)) return;
-                tell("block " + std::to_string(result_.blocks + 1) + " of " + std::to_string(plan_.blocks),
-                     used_ms_, plan_.block_ms * (plan_.blocks - result_.blocks));
-                while (going() && !run_block(round)) {
-                }
-                if (going()) result_.rounds = round + 1;
+            const bool over = !run_blocks(round);
+            if (round == 0 && settings_.observes) observe();
+            if (over) return;
+        }
+    }
+
+    // False: the time was over before their end.
+    bool run_blocks(int round) {
+        for (int block = 0; block < plan_.blocks_in(round) && going(); ++block) {
+            if (is_over(block == 0 ? round : round + 1)) return false;
+            tell("block " + std::to_string(result_.blocks + 1) + " of " + std::to_string(plan_.blocks),
+                 used_ms_, plan_.block_ms * (plan_.blocks - result_.blocks));
+            while (going() && !run_block(round)) {
             }
+            if (going()) result_.rounds = round + 1;
+        }
+        return true;
+    }
+
+    // Beside the blocks: whatever arms do next, they end or prepare anew before it.
+    void observe() {
+        for (std::size_t at = 0; at < arms_.size() && going(); ++at) {
+            auto& arm = result_.arms[at];
+            if (!arm.ok() || !ready_[at] || !ready_[at]->observes) continue;
+            tell(arm.spec.name + ": observes a step");
+            const auto line =
+                arms_.request(at, Json::object({{"type", "observe"}}), "while it observed a step");
+            if (line) arm.observed = arms_.taken<profile::ObservedStep>(at, read_observed(*line));
         }
     }
 

@@ -5,6 +5,8 @@
 //               many blocks fit
 //     blocks    in every block every arm takes the same steps of the same data, in an order drawn anew
 //               (forward and the like: passes over the same samples instead of steps)
+//     observe   after the blocks of the first round, where that is asked for, each arm that can tells of one
+//               more step what its memory is for; what it computes in it counts for nothing
 //     rounds    after so many blocks every arm ends and is started, prepared and warmed up anew, since no
 //               number of blocks says how one start of an arm differs from the next
 //     seeds     where final losses are asked for: for each seed every arm prepares again and trains to the
@@ -57,6 +59,7 @@ struct ExperimentSettings {
     double min_turn_ms = 100.0;
     double timeout_ms = 300'000.0;  // for one answer
     bool repeats = true;            // blocks in which other programs disturbed an arm
+    bool observes = false;          // a step of each arm that can, for what its memory is for
     double margin = 0.02;           // within which arms are the SAME
     std::uint64_t seed = 0;         // of the order and of the bootstrap
     int seeds = 0;

@@ -11,7 +11,7 @@ namespace {
 
 using base::Json;
 
-constexpr std::int64_t most_block_steps = 1'000'000;  // of a block
+constexpr std::int64_t most_recorded_steps = 1'000'000;  // of a block
 
 std::int64_t count_or(const Json& object, const char* key, std::int64_t otherwise) {
     const auto value = base::integer_of(base::member(object, key));
@@ -33,8 +33,8 @@ std::optional<ArmBlock> block_of(const Json& json, std::int64_t steps) {
     block.tokens = base::needed_integer(json, "tokens");
     block.prefill_ms = base::number_of(json, "prefill_ms").value_or(block.prefill_ms);
     const auto round = base::needed_integer(json, "round");
-    if (!(block.sample.ms > 0.0) || block.samples < 1 || block.steps < 0 || block.steps > most_block_steps ||
-        round < 0 || round > 10'000)
+    if (!(block.sample.ms > 0.0) || block.samples < 1 || block.steps < 0 ||
+        block.steps > most_recorded_steps || round < 0 || round > 10'000)
         throw base::InputError("\"blocks\" has one with a value that none can have");
     block.round = static_cast<int>(round);
     block.repeated = base::needed_flag(json, "repeated");
@@ -83,7 +83,7 @@ RecordedComparison comparison_of(const std::string& text, const std::string& fil
         if (!operation) throw base::InputError("\"operation\" is " + base::text_of(json, "operation"));
         read.comparison.operation = *operation;
         read.comparison.steps_per_block = base::needed_integer(json, "steps_per_block");
-        if (read.comparison.steps_per_block < 0 || read.comparison.steps_per_block > most_block_steps)
+        if (read.comparison.steps_per_block < 0 || read.comparison.steps_per_block > most_recorded_steps)
             throw base::InputError("\"steps_per_block\" has a value that none can have");
         read.comparison.rounds = static_cast<int>(base::needed_integer(json, "rounds"));
         for (const auto& arm : base::needed_list(json, "arms"))

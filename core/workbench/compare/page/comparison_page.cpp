@@ -4,6 +4,7 @@
 #include "core/workbench/compare/page/page_parts.h"
 #include "core/workbench/compare/page/page_sections.h"
 #include "core/workbench/report/html_text.h"
+#include "core/workbench/report/page_script.h"
 
 namespace switchyard::compare {
 namespace {
@@ -35,12 +36,12 @@ std::string comparison_page(const Comparison& comparison, const ComparisonFacts&
                        generation_section(comparison) + effects_section(comparison);
     if (comparison.operation == Operation::step)
         body += loss_section(comparison) + stability_section(comparison);
-    body += memory_section(comparison) + blocks_section(comparison) + drift_section(comparison) +
-            executed_section(comparison) + section("How", how(comparison, facts));
+    body += memory_section(comparison) + roofline_section(comparison) + blocks_section(comparison) +
+            drift_section(comparison) + executed_section(comparison) + section("How", how(comparison, facts));
     if (comparison.arms.size() > shown_arms)
         body += note("Plots show the fastest " + std::to_string(shown_arms) + " of " +
                      std::to_string(comparison.arms.size()) + " arms, the base always among them.");
-    return report::page(headline(comparison), body);
+    return report::page(headline(comparison), body, report::sort_script);
 }
 
 }  // namespace switchyard::compare

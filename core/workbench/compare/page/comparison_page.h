@@ -21,7 +21,7 @@ struct ComparisonFacts {
 };
 
 // The whole document, below 500 KB whatever it holds: curves are thinned out, and more than twelve arms are
-// in the tables only.
+// in the tables only, and not in that of memory.
 std::string comparison_page(const Comparison& comparison, const ComparisonFacts& facts);
 
 }  // namespace switchyard::compare

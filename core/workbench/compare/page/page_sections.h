@@ -19,6 +19,7 @@ std::string effects_section(const Comparison& comparison);
 std::string generation_section(const Comparison& comparison);
 std::string loss_section(const Comparison& comparison);
 std::string stability_section(const Comparison& comparison);
+std::string roofline_section(const Comparison& comparison);
 std::string memory_section(const Comparison& comparison);
 std::string blocks_section(const Comparison& comparison);
 std::string drift_section(const Comparison& comparison);

@@ -1,6 +1,7 @@
 #include "core/workbench/compare/page/page_sections.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "core/kernel/base/joined.h"
@@ -20,6 +21,8 @@ using report::HtmlTable;
 using report::in_words;
 using report::page_interval;
 using report::shortened;
+
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();  // that a cell sorts by
 
 // "attention.backend=torch precision.backend=torch/bf16": what an arm sets of these keys.
 std::string settings_of(const ArmResult& arm, const std::vector<std::string>& keys) {
@@ -85,7 +88,9 @@ std::string evidence(const Comparison& comparison) {
         const auto ratio = known(pair->speedup);
         table.row({escape(shortened(comparison.arms[at].spec.name, 100)), ratio ? page_interval(*ratio) : "–",
                    page_value(pair->total_speedup), page_value(pair->p, 2), page_value(pair->p_corrected, 2),
-                   page_value(pair->correlation, 2), in_words(name(pair->verdict)) + why(pair->note)});
+                   page_value(pair->correlation, 2), in_words(name(pair->verdict)) + why(pair->note)},
+                  {no_number, pair->speedup.median, pair->total_speedup, pair->p, pair->p_corrected,
+                   pair->correlation});
     }
     const std::string rounds =
         comparison.rounds > 1
@@ -109,11 +114,15 @@ std::string speeds(const Comparison& comparison) {
         const auto& arm = comparison.arms[at];
         const auto step_ms = known(arm.step_ms);
         const auto if_ok = [&](const std::string& text) { return arm.ok() ? text : "–"; };
-        table.row(
-            {name_with_notes(arm, keys, comparison.arms.size() > 1 && at == base_at(comparison)),
-             escape(arm.dtype), if_ok(step_ms ? page_interval(*step_ms) : "–"),
-             if_ok(page_value(arm.samples_per_second)), if_ok(page_value(arm.tokens_per_second)),
-             arm.peak_memory_bytes >= 0 ? bytes_text(static_cast<double>(arm.peak_memory_bytes)) : "–"});
+        const auto order = [&](bool known, double value) { return known ? value : no_number; };
+        const auto memory = static_cast<double>(arm.peak_memory_bytes);
+        table.row({name_with_notes(arm, keys, comparison.arms.size() > 1 && at == base_at(comparison)),
+                   escape(arm.dtype), if_ok(step_ms ? page_interval(*step_ms) : "–"),
+                   if_ok(page_value(arm.samples_per_second)), if_ok(page_value(arm.tokens_per_second)),
+                   arm.peak_memory_bytes >= 0 ? bytes_text(memory) : "–"},
+                  {no_number, no_number, order(arm.ok(), arm.step_ms.median),
+                   order(arm.ok(), arm.samples_per_second), order(arm.ok(), arm.tokens_per_second),
+                   order(arm.peak_memory_bytes >= 0, memory)});
     }
     return table.html();
 }

@@ -1,9 +1,12 @@
-// Pages as a browser shows them, in light and in dark colors: measure.js lays each out at several widths and
-// says what is wrong. Skipped where there is no Chromium.
+// Pages as a browser shows them, in light and in dark colors and on paper: measure.js lays each out at
+// several widths, sorts its tables and says what is wrong. Skipped where there is no Chromium.
 // To add a page: a case that makes it and calls check_page.
+#include <cmath>
 #include <fstream>
 
+#include "core/workbench/report/html_table.h"
 #include "core/workbench/report/html_text.h"
+#include "core/workbench/report/page_script.h"
 #include "tiny_job.h"
 
 #include <switchyard_test.h>
@@ -92,6 +95,48 @@ TEST_CASE("the browser's measurement finds what is wrong") {
                contains("a picture has no alternative text"));
     CHECK_THAT(found("<h1>One</h1><h2>Two</h2><h2>Three</h2><p>Text.</p>"),
                contains("nothing stands below \"Two\""));
+}
+
+TEST_CASE("the browser's measurement finds what is wrong on paper") {
+    if (browser().empty()) return skip(no_browser);
+    const auto found = [](const std::string& body, Colors colors = Colors::light) {
+        return faults(report::page("A page", body), colors);
+    };
+    CHECK_THAT(found("<h1>One</h1><p style=\"background: #222; color: #eee\">Light on dark.</p>"),
+               contains("paper of 717 pixels: not dark on white: \"Light on dark.\""));
+    // Dark colors stay on the screen; what is scrolled to there is lost on paper.
+    CHECK(found("<h1>One</h1><p>Text.</p>", Colors::dark) == "measured");
+    const std::string style = "<style>@media print { body { background: #eee !important; } }</style>";
+    CHECK(found(style + "<h1>One</h1><p>Text.</p>") ==
+          "paper of 717 pixels: the paper is not white\npaper of 739 pixels: the paper is not white\n"
+          "paper of 979 pixels: the paper is not white\npaper of 1046 pixels: the paper is not "
+          "white\nmeasured");
+    const auto scrolled = found(
+        "<h1>One</h1><div style=\"overflow-x: auto\" tabindex=\"0\"><p style=\"width: "
+        "1500px\">" +
+        std::string(200, 'x') + "</p></div>");
+    CHECK_THAT(scrolled, contains("paper of 717 pixels: outside of the page's column"));
+    CHECK_THAT(scrolled, !contains("\n400 pixels") && !contains("\n1400 pixels"));
+}
+
+TEST_CASE("a table is sorted by a click on a head, up and down, what has no number last") {
+    if (browser().empty()) return skip(no_browser);
+    report::HtmlTable table({{"Arm"}, {"Samples/s", true}, {"Memory", true}});
+    const double none = std::nan("");
+    table.row({"arm 10", "9.50", "1.2 GB"}, {none, 9.5, 1.2e9});
+    table.row({"arm 9", "–", "900 MB"}, {none, none, 9e8});
+    table.row({"arm 11", "10.0", "–"}, {none, 10.0, none});
+    const auto body = "<h1>One</h1>" + table.html();
+    CHECK(faults(report::page("A page", body, report::sort_script), Colors::light) == "measured");
+    // It is measured, not believed.
+    CHECK_THAT(faults(report::page("A page", body), Colors::light),
+               contains("400 pixels: no button sorts by \"Samples/s\""));
+    std::string as_text(report::sort_script);
+    const std::string by_number = "numbers ? one - other";
+    as_text.replace(as_text.find(by_number), by_number.size(),
+                    "numbers ? String(one) < String(other) ? -1 : 1");
+    CHECK_THAT(faults(report::page("A page", body, as_text), Colors::light),
+               contains("the rows are not ascending by \"Samples/s\""));
 }
 
 TEST_CASE("pages of runs and of their list are shown whole at all widths") {

@@ -93,6 +93,22 @@ TEST_CASE("a gate over a ladder cannot tell of rungs that did not run") {
     CHECK(json["exit_code"] == 4);
 }
 
+TEST_CASE("more than 64 rungs are asked for twice, as arms are") {
+    const TinyJob job;
+    std::string many = "[[rung]]\nname = \"base\"\n";
+    for (int i = 1; i <= 64; ++i)
+        many += "[[rung]]\nname = \"" + std::to_string(i) + "\"\non = \"base\"\nset = { optimizer.lr = " +
+                std::to_string(i) + "e-6 }\n";
+    write_ladder(job, many);
+    const auto asked = run({"compare", "--ladder", job.file("ladder.toml"), "--dry-run"});
+    CHECK(asked.code == 2);
+    CHECK_THAT(asked.err,
+               contains("there are 65 rungs, which share the time of --time; --yes compares them all\n"));
+    const auto twice = run({"compare", "--ladder", job.file("ladder.toml"), "--dry-run", "--yes"});
+    CHECK(twice.code == 0);
+    CHECK_THAT(twice.out, contains("blocks of 65 arms: "));
+}
+
 TEST_CASE("what is wrong with a ladder, or with what is asked of it, is exit code 2") {
     const TinyJob job;
     write_ladder(job, rungs);

@@ -118,10 +118,7 @@ public:
         if (is_foreign(request_.job, job.files)) refuse_foreign_arms(named);
         auto list = compare::list_arms(request_.written, named, request_.least);
         if (!list.problems.empty()) throw Failure(joined(list.problems, "\n"));
-        if (request_.most > 0 && list.arms.size() > request_.most)
-            throw Failure("there are " + counted(list.arms.size(), "arm") +
-                          ", which share the time of --time; --yes compares "
-                          "them all, --one-at-a-time takes the values of --vary one by one");
+        refuse_too_many(list.arms.size(), "arm", ", --one-at-a-time takes the values of --vary one by one");
         external_ =
             std::ranges::any_of(list.arms, [](const compare::ArmSpec& arm) { return arm.external(); });
         for (auto& arm : list.arms) {
@@ -143,8 +140,15 @@ private:
         std::string problem;
     };
 
+    void refuse_too_many(std::size_t count, const std::string& what, const std::string& another_way) const {
+        if (request_.most > 0 && count > request_.most)
+            throw Failure("there are " + counted(count, what) +
+                          ", which share the time of --time; --yes compares them all" + another_way);
+    }
+
     // Those that can be served here; of the others why not.
     CheckedArms rungs(std::vector<std::string> files) {
+        refuse_too_many(request_.rungs.size(), "rung", "");
         files.push_back(request_.rungs_from);
         std::vector<config::ArmConfig> named;
         for (const auto& arm : request_.rungs)

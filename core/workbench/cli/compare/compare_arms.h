@@ -24,7 +24,7 @@ struct ArmsRequest {
     // batches may differ.
     std::vector<compare::ArmSpec> rungs = {};
     std::string rungs_from = {};  // the file
-    std::size_t most = 0;         // arms that are compared without --yes; 0: any number
+    std::size_t most = 0;         // arms or rungs that are compared without --yes; 0: any number
 };
 
 struct CheckedArms {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <new>
 
@@ -12,6 +11,7 @@
 #include "core/kernel/base/printable.h"
 #include "core/kernel/config/suggest.h"
 #include "core/workbench/cli/data/data_sets.h"
+#include "core/workbench/cli/error_text.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 
@@ -152,32 +152,8 @@ int dispatch(const std::vector<Command>& commands, Words words, const HandOver& 
     return run_command(*command, Words(words.begin() + (grouped ? 2 : 1), words.end()));
 }
 
-// LibTorch's errors carry the stack of their place, of use to those who write kernels:
-// TORCH_SHOW_CPP_STACKTRACES=1 in the environment.
-std::string without_frames(const std::string& text) {
-    const auto frames = text.find("Exception raised from ");
-    const bool wanted = std::getenv("TORCH_SHOW_CPP_STACKTRACES") != nullptr;
-    if (frames == std::string::npos || wanted) return text;
-    const auto end = text.find_last_not_of("\n ", frames == 0 ? 0 : frames - 1);
-    return text.substr(0, end == std::string::npos ? 0 : end + 1);
-}
-
-// Of the allocator's (core/kernel/machine/cpu_allocator.cpp), LibTorch's for a device, or the standard
-// library's.
-bool is_out_of_memory(const std::string& text) {
-    for (const char* sign : {"cannot allocate ", "out of memory", "not enough memory", "std::bad_alloc"}) {
-        if (text.find(sign) != std::string::npos) return true;
-    }
-    return false;
-}
-
-constexpr const char* how_to_need_less =
-    "\nless memory is needed with a smaller batch.size (and more train.grad_accumulation_steps for it), a "
-    "smaller\nbatch.max_length, or train.recompute = \"layers\"";
-
 CommandError told(const std::string& said, int code) {
-    auto text = without_frames(said);
-    if (code == Exit::run_failed && is_out_of_memory(text)) text += how_to_need_less;
+    auto text = code == Exit::run_failed ? error_text(said) : without_frames(said);
     if (const auto hint = how_to_fetch(text); !hint.empty())
         text += (text.ends_with('\n') ? "" : "\n") + hint;
     const auto line = text.substr(0, text.find('\n'));

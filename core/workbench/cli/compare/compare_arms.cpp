@@ -208,8 +208,8 @@ private:
         return problem;
     }
 
-    // What a rung sets stands for an external one too: it is told, and it must have the reference's batches.
-    std::string check_external(const compare::ArmSpec& arm) {
+    // What a rung sets stands for an external one too: it is told of it.
+    std::string check_external(compare::ArmSpec& arm) {
         mistaken_ = false;
         if (const auto problem = base::program_problem(arm.program.front(), arm.folder); !problem.empty())
             return problem;
@@ -221,9 +221,13 @@ private:
         try {
             const auto config = load_job(job_of(arm), host_).config;
             note(config);
-            if (first_ && of_steps() && other_batches(config))
-                return "its batches are not those of \"" + checked_.arms[checked_.reference_arm].name +
-                       "\", which external arms load";
+            checked_.told.insert_or_assign(checked_.arms.size(), config);
+            if (!first_) return "";
+            arm.own_batches = of_steps() && other_batches(config);
+            arm.differs = compare::unfair_differences(checked_.config, config, request_.operation, true);
+            const auto problem = unfairness(arm, config);
+            mistaken_ = !problem.empty();
+            return problem;
         } catch (const Failure& failure) {
             mistaken_ = true;
             return failure.what();
@@ -366,18 +370,22 @@ private:
         arm.own_batches = (of_steps() && other_batches(*config)) ||
                           (other_ranks && other_steps(*config, arm.ranks)) ||
                           (request_.operation == compare::Operation::epoch && other_composition(*config));
-        const bool fair = arm.differs.empty() || request_.force;
-        mistaken_ = !fair || !unread.empty();
-        if (fair) return unread;
-        return (unread.empty() ? "" : unread + "\n") + "is not a fair comparison with \"" +
-               checked_.arms[checked_.reference_arm].name + "\":\n    " + joined(arm.differs, "\n    ") +
-               "\n" + way_out(arm, *config);
+        const auto unfair = unfairness(arm, *config);
+        mistaken_ = !unfair.empty() || !unread.empty();
+        return unread + (unread.empty() || unfair.empty() ? "" : "\n") + unfair;
+    }
+
+    // Why it may not be compared with the reference arm, or "".
+    std::string unfairness(const compare::ArmSpec& arm, const config::Config& config) const {
+        if (arm.differs.empty() || request_.force) return "";
+        return "is not a fair comparison with \"" + checked_.arms[checked_.reference_arm].name + "\":\n    " +
+               joined(arm.differs, "\n    ") + "\n" + way_out(arm, config);
     }
 
     // Where only batches differ a pass over the same samples compares them fairly, which neither ranks nor
     // other programs make.
     std::string way_out(const compare::ArmSpec& arm, const config::Config& config) const {
-        const bool can_pass = !external_ && arm.ranks == 1 && base_ranks_ == 1;
+        const bool can_pass = !external_ && !arm.external() && arm.ranks == 1 && base_ranks_ == 1;
         const bool in_passes =
             request_.operation == compare::Operation::step && can_pass &&
             compare::unfair_differences(checked_.config, config, compare::Operation::epoch, false).empty();

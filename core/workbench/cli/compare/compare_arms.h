@@ -1,6 +1,7 @@
 // Checks all arms of `switchyard compare` before anything runs, and reports all their mistakes at once.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,17 @@ struct CheckedArms {
     std::vector<compare::ArmSpec> arms;
     std::vector<std::string>
         chosen;  // by arm: "attention torch, linear gemm/float32", or the program's command
-    std::vector<compare::RungPlace> places;  // of ArmsRequest::rungs, in their order
-    config::Config config;                   // of the reference arm
-    std::size_t reference_arm = 0;           // the first that is no external program
+    std::vector<compare::RungPlace> places;      // of ArmsRequest::rungs, in their order
+    config::Config config;                       // of the reference arm
+    std::size_t reference_arm = 0;               // the first that is no external program
+    std::map<std::size_t, config::Config> told;  // of external arms that are rungs: what they are told of
     // What `auto` went by: arms choose by it too, for not all of it could be kept.
     std::vector<resolver::Measurement> measured;
+
+    const config::Config& told_of(std::size_t arm) const {
+        const auto own = told.find(arm);
+        return own == told.end() ? config : own->second;
+    }
 };
 
 // Throws Failure with all problems of all arms: values, backends that cannot serve, programs and files that

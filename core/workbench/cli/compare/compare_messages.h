@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -35,8 +37,11 @@ public:
     ArmMessages(const CheckedArms& arms, MessageOptions options);
 
     nlohmann::ordered_json prepare(const compare::Preparation& what) const;
-    // What the batches hold that external arms load for a seed; nothing where there are no external arms.
-    std::vector<compare::StepCounts> shared_steps(int seed) const;
+    // To an arm of this program that writes the batches which an external one loads, where these are none of
+    // the reference arm's; nothing: they are.
+    std::optional<nlohmann::ordered_json> batch_writer(const compare::Preparation& what) const;
+    // What the batches hold that were written for an arm; nothing where it makes its own.
+    std::vector<compare::StepCounts> written_steps(const compare::Preparation& what) const;
     // Where an arm writes logits and gradients of its first step.
     std::string first_step_file(std::size_t arm) const;
     // How far the first step of an arm is from that of another.
@@ -45,6 +50,9 @@ public:
 private:
     std::int64_t cycle(const compare::Preparation& what) const;
     std::string shared_folder(int seed) const;
+    // Of the batches that an external arm loads.
+    std::string batches_folder(const compare::Preparation& what) const;
+    void add_configuration(nlohmann::ordered_json& message, const compare::Preparation& what) const;
 
     const CheckedArms& arms_;
     MessageOptions options_;

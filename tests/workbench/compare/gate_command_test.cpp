@@ -1,6 +1,6 @@
-// The gate, rounds, the dry run and the self-test as a user runs them. Which exit code is for what is tested
-// with made-up arms (gate_test.cpp): nothing here depends on how fast the machine is. To add a case: options,
-// and the text.
+// The gate, rounds, the dry run and the self-test as a user runs them, with arms that are worse by their making.
+// Which exit code is for what is tested with made-up arms (gate_test.cpp): nothing here depends on how fast the
+// machine is. To add a case: options, and the text.
 #include <filesystem>
 
 #include "compared.h"
@@ -42,6 +42,72 @@ TEST_CASE("a gate that cannot tell ends with 4, and says so on the terminal and 
     CHECK(outcome.code == 4);
     CHECK_THAT(outcome.out, contains("\ngate\n  CANNOT TELL: attention=torch, slower:3.0%: "));
     CHECK_THAT(outcome.err, contains("::warning title=CANNOT TELL%3A attention=torch%2C slower%3A3.0%25::"));
+}
+
+TEST_CASE("a gate ends with 3 where an arm takes 21 times as long by its making") {
+    const TinyJob job;
+    const auto json = run_json(compare_words(job, {"--arm", "base: slowed=0", "--arm", "slow: slowed=2000",
+                                                   "--blocks", "15", "--rounds", "1", "--steps-per-block",
+                                                   "1", "--time", "0.5", "--fail-on", "slower:3%,drift"}),
+                               3);
+    CHECK(json["exit_code"] == 3);
+    REQUIRE(json["gate"].size() == 2);
+    CHECK(json["gate"][0]["rule"] == "drift");
+    CHECK(json["gate"][0]["outcome"] == "fine");
+    CHECK(json["gate"][1]["outcome"] == "REGRESSION");
+    CHECK(json["pairs"][0]["verdict"] == "SLOWER");
+}
+
+TEST_CASE("a gate ends with 3 where an arm needs more memory") {
+    const TinyJob job;
+    const auto json =
+        compared(job,
+                 {"--set", "optimizer.backend=fused", "--arm", "one moment: optimizer.algorithm=lion",
+                  "--arm", "two: optimizer.algorithm=adamw", "--fail-on", "memory:1%"},
+                 3);
+    CHECK(json["gate"][0]["rule"] == "memory:1.0%");
+    CHECK(json["gate"][0]["outcome"] == "REGRESSION");
+}
+
+TEST_CASE("a gate ends with 5 where a backend computes something else, forward or backward") {
+    const TinyJob job;
+    const auto plugins = build_dir() / "tests/support/plugins";
+    job.write("job.toml", bytes_of(job.file("job.toml")) + "\n[plugins]\npaths = [\"" +
+                              (plugins / "errs").string() + "\", \"" + (plugins / "wrong").string() +
+                              "\"]\n");
+    const auto wrong = [&](const std::string& backend) {
+        return compared(job,
+                        {"--set", "model.activation=relu", "--arm", "base:", "--arm", "wrong: " + backend,
+                         "--fail-on", "drift,slower:3%"},
+                        5);
+    };
+    // It attends to what fills up short rows.
+    const auto forward = wrong("attention.backend=test_errs/unmasked");
+    CHECK(forward["arms"][1]["executed"]["attention"][0]["plugin"] == "test_errs");
+    CHECK_THAT(forward["gate"][0]["text"].get<std::string>(), contains("outputs"));
+    const auto backward = wrong("activation.backend=half_gradient");
+    CHECK(backward["arms"][1]["drift"]["output"].get<double>() <
+          backward["arms"][1]["drift_allowed"]["output"].get<double>());
+    CHECK_THAT(backward["gate"][0]["text"].get<std::string>(), contains("gradients"));
+    for (const auto& json : {forward, backward}) {
+        REQUIRE(json["gate"].size() == 1);  // its speed means nothing
+        CHECK(json["gate"][0]["outcome"] == "NUMERICS");
+        CHECK(json["pairs"][0]["verdict"] == "WRONG");
+        CHECK(json["exit_code"] == 5);
+    }
+}
+
+TEST_CASE("a gate ends with 1 where an arm gives NaN, whatever the rules are") {
+    const TinyJob job;
+    const auto json =
+        compared(job,
+                 {"--arm", "good:", "--arm", "diverges: optimizer.lr=1e30 optimizer.max_grad_norm=0",
+                  "--fail-on", "memory:5%"},
+                 1);
+    REQUIRE(json["gate"].size() == 1);
+    CHECK(json["gate"][0]["rule"] == "ran");
+    CHECK(json["gate"][0]["outcome"] == "FAILED");
+    CHECK_THAT(json["gate"][0]["text"].get<std::string>(), contains("the loss is not finite"));
 }
 
 TEST_CASE("what is wrong with the options of a gate is told with their names") {

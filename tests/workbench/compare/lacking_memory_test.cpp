@@ -1,5 +1,5 @@
-// Arms that run out of memory, for real: a limit on the data of their processes, of which what LibTorch maps is no
-// part. To add a case: a batch whose logits are more than that.
+// Arms that run out of memory, for real: a limit on the data of their processes, of which what LibTorch maps is
+// no part. To add a case: a batch whose logits are more than that.
 #include <algorithm>
 
 #include <sys/resource.h>

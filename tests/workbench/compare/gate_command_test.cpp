@@ -1,7 +1,8 @@
-// The gate, rounds, the dry run and the self-test as a user runs them, with arms that are worse by their making.
-// Which exit code is for what is tested with made-up arms (gate_test.cpp): nothing here depends on how fast the
-// machine is. To add a case: options, and the text.
+// The gate, rounds, the dry run and the self-test as a user runs them, with arms that are worse by their
+// making. Which exit code is for what is tested with made-up arms (gate_test.cpp): nothing here depends on how
+// fast the machine is. To add a case: options, and the text.
 #include <filesystem>
+#include <random>
 
 #include "compared.h"
 
@@ -206,6 +207,41 @@ TEST_CASE("the self-test of the statistics, simulated and of a recording") {
     CHECK_THAT(few.err, contains("few.json: no two arms have six blocks"));
     job.write("none.json", "{}");
     CHECK(run({"compare", "self-test", job.file("none.json")}).code == 2);
+    check_refused(run({"compare", "self-test", "--beside-load"}),
+                  {"--beside-load: is for comparisons that are made"});
+}
+
+TEST_CASE(
+    "blocks that were recorded are replayed, and the exit code says whether the machine can tell 3 percent") {
+    const TinyJob job;
+    auto json = run_json(compare_words(job, short_run(two)), 0);
+    // Eight rounds of six blocks, whose times are made up: each scatters by the share, alike in both arms.
+    const auto replayed = [&](double share) {
+        std::mt19937 random(7);
+        for (auto& arm : json["arms"]) {
+            const auto block = arm["blocks"].front();
+            arm["blocks"].clear();
+            for (int i = 0; i < 48; ++i) {
+                arm["blocks"].push_back(block);
+                arm["blocks"].back()["round"] = i / 6;
+                arm["blocks"].back()["repeated"] = false;
+                arm["blocks"].back()["step_ms"] = 50.0 + share * static_cast<double>(random() % 1000) / 20.0;
+            }
+        }
+        json["rounds"] = 8;
+        json["blocks"] = 48;
+        job.write("recorded.json", json.dump());
+        return run({"compare", "self-test", job.file("recorded.json"), "--replays", "200"});
+    };
+    const auto quiet = replayed(0.02);
+    INFO(quiet.out << quiet.err);
+    CHECK(quiet.code == 0);
+    CHECK_THAT(quiet.out, contains("recorded.json replayed 200 times, on ") && contains("\n  recorded "));
+    CHECK_THAT(quiet.out, contains("100.0 %") && !contains("FEWER than"));
+    const auto noisy = replayed(0.9);
+    INFO(noisy.out << noisy.err);
+    CHECK(noisy.code == 1);
+    CHECK_THAT(noisy.out, contains("FEWER than 95 % found") && !contains("MORE than"));
 }
 
 TEST_CASE("a live self-test compares a configuration with itself, and with itself slowed") {
@@ -219,6 +255,9 @@ TEST_CASE("a live self-test compares a configuration with itself, and with itsel
     CHECK_THAT(outcome.out, contains("compared once for 0.100 s on "));
     CHECK_THAT(outcome.out, contains("made on this machine"));
     CHECK_THAT(outcome.out, contains("against itself, slowed by 3.0 %"));
+    const auto loaded = run(with(words(job.file("job.toml")), {"--beside-load"}));
+    CHECK((loaded.code == 0 || loaded.code == 1));
+    CHECK_THAT(loaded.out, contains(", beside a busy loop for half of the time\n"));
     const auto missing = run(words(job.file("none.toml")));
     CHECK(missing.code == 1);
     CHECK_THAT(missing.err, contains("none.toml"));

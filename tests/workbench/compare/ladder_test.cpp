@@ -117,6 +117,29 @@ TEST_CASE("a ladder's rungs stand parents first, each with the values of all tha
     CHECK(std::ranges::count(arms[0].overrides, "model.layers=2") == 1);
 }
 
+TEST_CASE("below each rung stands all that is on it, wherever the file has it") {
+    const auto ladder = ladder_of(R"(title = "A tree"
+config = "job.toml"
+[[rung]]
+name = "base"
+[[rung]]
+name = "half"
+on = "base"
+[[rung]]
+name = "peer"
+on = "base"
+[[rung]]
+name = "compiled peer"
+on = "peer"
+[[rung]]
+name = "fused half"
+on = "half"
+)");
+    std::vector<std::string> names;
+    for (const auto& rung : ladder.rungs) names.push_back(rung.name);
+    CHECK(names == std::vector<std::string>{"base", "half", "fused half", "peer", "compiled peer"});
+}
+
 TEST_CASE(
     "a circle, a parent that is not there and two rungs of one name are told at once with their lines") {
     const auto text = problems_of(R"(title = "A tree"

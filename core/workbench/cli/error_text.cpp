@@ -12,8 +12,8 @@ std::string without_frames(const std::string& said) {
     const auto frames = said.find("Exception raised from ");
     const bool wanted = std::getenv("TORCH_SHOW_CPP_STACKTRACES") != nullptr;
     if (frames == std::string::npos || wanted) return said;
-    const auto end = said.find_last_not_of("\n ", frames == 0 ? 0 : frames - 1);
-    return said.substr(0, end == std::string::npos ? 0 : end + 1);
+    const auto text = said.substr(0, frames);
+    return text.substr(0, text.find_last_not_of("\n ") + 1);
 }
 
 bool tells_of_memory(const std::string& said) {

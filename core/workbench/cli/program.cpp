@@ -46,6 +46,7 @@ std::string help(const std::vector<Command>& commands, const std::string& group)
     for (const auto& command : commands) width = std::max(width, command.path.size());
     std::string examples;
     for (const auto& command : commands) {
+        if (!command.for_people) continue;
         if (!group.empty() && first_word(command.path) != group) continue;
         std::string path(command.path);
         path.resize(width, ' ');
@@ -60,6 +61,7 @@ std::string help(const std::vector<Command>& commands, const std::string& group)
                                   const std::string& word) {
     Words known;
     for (const auto& command : commands) {
+        if (!command.for_people) continue;
         if (group.empty())
             known.push_back(first_word(command.path));
         else if (first_word(command.path) == group)

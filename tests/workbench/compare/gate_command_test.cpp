@@ -1,6 +1,6 @@
 // The gate, rounds, the dry run and the self-test as a user runs them, with arms that are worse by their
-// making. Which exit code is for what is tested with made-up arms (gate_test.cpp): nothing here depends on how
-// fast the machine is. To add a case: options, and the text.
+// making. Which exit code is for what is tested with made-up arms (gate_test.cpp): nothing here depends on
+// how fast the machine is. To add a case: options, and the text.
 #include <filesystem>
 #include <random>
 
@@ -45,9 +45,9 @@ TEST_CASE("a gate that cannot tell ends with 4, and says so on the terminal and 
     CHECK_THAT(outcome.err, contains("::warning title=CANNOT TELL%3A attention=torch%2C slower%3A3.0%25::"));
 }
 
-TEST_CASE("a gate ends with 3 where an arm takes 21 times as long by its making") {
+TEST_CASE("a gate ends with 3 where an arm takes eleven times as long by its making") {
     const TinyJob job;
-    const auto json = run_json(compare_words(job, {"--arm", "base: slowed=0", "--arm", "slow: slowed=2000",
+    const auto json = run_json(compare_words(job, {"--arm", "base: slowed=0", "--arm", "slow: slowed=1000",
                                                    "--blocks", "15", "--rounds", "1", "--steps-per-block",
                                                    "1", "--time", "0.5", "--fail-on", "slower:3%,drift"}),
                                3);

@@ -1,5 +1,5 @@
-// Arms that run out of memory, for real: a limit on the data of their processes, of which what LibTorch maps is
-// no part. To add a case: a batch whose logits are more than that.
+// Arms that run out of memory, for real: a limit on the data of their processes, of which what LibTorch maps
+// is no part. To add a case: a batch whose logits are more than that.
 #include <algorithm>
 
 #include <sys/resource.h>
@@ -15,7 +15,7 @@ namespace {
 // Logits of a sample are 6.4 MB; nothing else is large.
 std::string language_model(const TinyJob& job) {
     return job.write("language.toml", R"([model]
-type = "gpt2"
+type = "gpt"
 layers = 1
 hidden_size = 8
 heads = 1

@@ -48,7 +48,7 @@ TEST_CASE("a gate that cannot tell ends with 4, and says so on the terminal and 
 TEST_CASE("a gate ends with 3 where an arm takes eleven times as long by its making") {
     const TinyJob job;
     const auto json = run_json(compare_words(job, {"--arm", "base: slowed=0", "--arm", "slow: slowed=1000",
-                                                   "--blocks", "15", "--rounds", "1", "--steps-per-block",
+                                                   "--blocks", "30", "--rounds", "1", "--steps-per-block",
                                                    "1", "--time", "0.5", "--fail-on", "slower:3%,drift"}),
                                3);
     CHECK(json["exit_code"] == 3);

@@ -71,7 +71,7 @@ TEST_CASE("a ladder runs what can run here, tells why the rest cannot, and compa
     CHECK(json["arms"][1]["drift"]["loss"].is_null());
     CHECK(json["pairs"][0]["verdict"] != "WRONG");
     CHECK(told[2]["status"] == "unavailable");
-    CHECK_THAT(told[2]["reason"].get<std::string>(), contains("tf32"));
+    CHECK_THAT(told[2]["reason"].get<std::string>(), contains("tf32") && contains("device: expected cuda"));
     CHECK(told[3]["status"] == "unavailable");
     CHECK_THAT(told[3]["reason"].get<std::string>(), contains("a_program_that_is_not_there"));
     CHECK_THAT(bytes_of(job.file("page.html")), contains("<h2>Ladder</h2>"));

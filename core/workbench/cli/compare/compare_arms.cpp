@@ -48,12 +48,17 @@ std::string chosen_text(const resolver::Plan& plan) {
     return joined(list, ", ");
 }
 
-// The first of several problems, without the place of what was set: that is the ladder's.
+// The first of several problems, without the place of what was set, which is the ladder's; and why the first
+// backend that was asked for refuses.
 std::string first_reason(const std::string& problem) {
-    constexpr std::string_view sign = "error: ";
+    constexpr std::string_view sign = "error: ", asked = "\n    asked for: ", indent = "\n    ";
     auto line = problem.substr(0, problem.find('\n'));
     if (const auto at = line.find(sign); at != std::string::npos) line.erase(0, at + sign.size());
-    return line;
+    const auto request = problem.find(asked);
+    const auto why = request == std::string::npos ? request : problem.find(indent, request + 1);
+    if (why == std::string::npos) return line;
+    const auto from = why + indent.size();
+    return line + "; " + problem.substr(from, problem.find('\n', from) - from);
 }
 
 // The configuration of an arm, planned on this machine; or nothing, and why. `measured`: the times by which

@@ -40,6 +40,7 @@ struct Command {
     std::string_view summary;                // one line
     std::vector<std::string_view> examples;  // whole command lines, shown by -h
     Setup setup = nullptr;                   // nullptr: another program runs it
+    bool for_people = true;                  // else programs start it, and no help tells of it
 };
 
 }  // namespace switchyard::cli

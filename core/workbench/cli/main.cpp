@@ -59,5 +59,6 @@ int main(int argc, char** argv) {
     attach(commands, "runs", cli::setup_runs);
     attach(commands, "launch", cli::setup_launch);
     attach(commands, "version", cli::setup_version);
+    commands.push_back({"arm", "one arm of a comparison that another build makes", {}, nullptr, false});
     return cli::run_program(commands, {argv + 1, argv + argc}, run_with_tensors);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <new>
 
@@ -12,7 +11,7 @@
 #include "core/kernel/base/printable.h"
 #include "core/kernel/config/suggest.h"
 #include "core/workbench/cli/data/data_sets.h"
-#include "core/workbench/cli/memory_advice.h"
+#include "core/workbench/cli/error_text.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 
@@ -47,6 +46,7 @@ std::string help(const std::vector<Command>& commands, const std::string& group)
     for (const auto& command : commands) width = std::max(width, command.path.size());
     std::string examples;
     for (const auto& command : commands) {
+        if (!command.for_people) continue;
         if (!group.empty() && first_word(command.path) != group) continue;
         std::string path(command.path);
         path.resize(width, ' ');
@@ -61,6 +61,7 @@ std::string help(const std::vector<Command>& commands, const std::string& group)
                                   const std::string& word) {
     Words known;
     for (const auto& command : commands) {
+        if (!command.for_people) continue;
         if (group.empty())
             known.push_back(first_word(command.path));
         else if (first_word(command.path) == group)
@@ -160,19 +161,8 @@ int dispatch(const std::vector<Command>& commands, Words words, const HandOver& 
     return run_command(*command, Words(words.begin() + (grouped ? 2 : 1), words.end()));
 }
 
-// LibTorch's errors carry the stack of their place, of use to those who write kernels:
-// TORCH_SHOW_CPP_STACKTRACES=1 in the environment.
-std::string without_frames(const std::string& text) {
-    const auto frames = text.find("Exception raised from ");
-    const bool wanted = std::getenv("TORCH_SHOW_CPP_STACKTRACES") != nullptr;
-    if (frames == std::string::npos || wanted) return text;
-    const auto end = text.find_last_not_of("\n ", frames == 0 ? 0 : frames - 1);
-    return text.substr(0, end == std::string::npos ? 0 : end + 1);
-}
-
 CommandError told(const std::string& said, int code) {
-    auto text = without_frames(said);
-    if (code == Exit::run_failed && is_out_of_memory(text)) text += how_to_need_less(running_command());
+    auto text = code == Exit::run_failed ? error_text(said, running_command()) : without_frames(said);
     if (const auto hint = how_to_fetch(text); !hint.empty())
         text += (text.ends_with('\n') ? "" : "\n") + hint;
     const auto line = text.substr(0, text.find('\n'));

@@ -268,6 +268,23 @@ TEST_CASE("external arms do not run where the arm whose weights they load has fa
     CHECK(log.front() == "reference_arm prepares");
 }
 
+TEST_CASE("an arm for which nothing can be made that it loads is a row with the reason, the others go on") {
+    Log log;
+    std::vector<StartedArm> arms;
+    arms.push_back(made_up_arm("base", steady(100), log));
+    arms.push_back(made_up_arm("peer", steady(100), log));
+    auto settings = quick_settings();
+    settings.supply = [](const Preparation& what) {
+        return what.arm == 1 ? std::string("its batches could not be written: no room") : "";
+    };
+    const auto result = run_experiment(std::move(arms), settings);
+    CHECK(result.arms[0].ok());
+    CHECK(result.arms[1].status == ArmStatus::failed);
+    CHECK(result.arms[1].reason == "its batches could not be written: no room");
+    CHECK(std::ranges::count(log, "peer prepares") == 0);
+    CHECK(result.exit_code() == 1);
+}
+
 TEST_CASE("told to stop, the coordinator ends all arms and says so") {
     auto settings = quick_settings();
     Log log;
@@ -291,29 +308,28 @@ TEST_CASE("told to stop, the coordinator ends all arms and says so") {
 
 TEST_CASE("an arm's counts are those of the batches that all arms share") {
     auto settings = quick_settings();
-    settings.shared_steps = [](int) {
+    settings.written_steps = [](const Preparation&) {
         return std::vector<StepCounts>{{4, 100},
                                        {4, 200}};  // made-up arms say 4 samples and 100 tokens a step
     };
     const auto result = compared({{"a", steady(100)}, {"b", steady(100)}}, settings);
     CHECK(result.arms[0].ok());
     CHECK(result.arms[1].ok());
-    settings.shared_steps = [](int) { return std::vector<StepCounts>{{4, 100}, {5, 200}}; };
+    settings.written_steps = [](const Preparation&) { return std::vector<StepCounts>{{4, 100}, {5, 200}}; };
     const auto refused = compared({{"a", steady(100)}, {"b", steady(100)}}, settings);
     CHECK(refused.arms[0].status == ArmStatus::protocol_error);
     CHECK_THAT(refused.arms[0].reason, contains("; the shared batches have "));
 
-    // A larger batch of its own, as rungs of a ladder have, is not that of the file.
-    settings.shared_steps = [](int) { return std::vector<StepCounts>{{4, 100}}; };
+    // A larger batch, as rungs of a ladder have, is in a file of its own, or in none.
     MadeUp larger = steady(100);
     larger.samples = 7;
-    Log log;
-    for (const bool own : {false, true}) {
-        std::vector<StartedArm> arms;
-        arms.push_back(made_up_arm("a", steady(100), log));
-        arms.push_back(made_up_arm("b", larger, log));
-        arms.back().spec.own_batches = own;
-        CHECK(run_experiment(std::move(arms), settings).arms[1].ok() == own);
+    for (const std::vector<StepCounts>& own : {std::vector<StepCounts>{{4, 100}}, {{7, 100}}, {}}) {
+        settings.written_steps = [&](const Preparation& what) {
+            return what.arm == 0 ? std::vector<StepCounts>{{4, 100}} : own;
+        };
+        const auto both = compared({{"a", steady(100)}, {"b", larger}}, settings);
+        CHECK(both.arms[0].ok());
+        CHECK(both.arms[1].ok() == (own.empty() || own.front().samples == 7));
     }
 
     // The file that was found to make an arm 1.9e18 times as fast.

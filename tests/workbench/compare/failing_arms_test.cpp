@@ -97,12 +97,14 @@ TEST_CASE("Ctrl-C ends all arms, the sleeping ones too, and says so") {
 }
 
 TEST_CASE("a live self-test that is stopped says how far it came, and leaves nothing") {
-    const auto outcome = ended_by(SIGTERM, 3, [](const TinyJob& job) {
-        return Words{"compare",       "self-test", "--live", job.file("job.toml"),
-                     "--comparisons", "2",         "--time", "600"};
-    });
+    const auto live = [](const TinyJob& job) {
+        return Words{"compare", "self-test", "--live", job.file("job.toml"), "--comparisons",
+                     "2",       "--time",    "600",    "--beside-load"};
+    };
+    const auto outcome = ended_by(SIGTERM, 3, live);
     CHECK(outcome.code == 143);
     CHECK(outcome.out == "STOPPED before its end, after 0 of 2 comparisons\n");
+    CHECK(ended_by(SIGKILL, 3, live).code == -SIGKILL);
 }
 
 TEST_CASE("no arm is left where the program is killed") { CHECK(ended_by(SIGKILL).code == -SIGKILL); }

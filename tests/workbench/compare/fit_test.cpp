@@ -77,6 +77,7 @@ TEST_CASE("a process that is killed is a size too large, and the search goes on 
     Memory made{line, 300};
     const auto result = made.search(100'000'000);
     CHECK(result.largest == 300);
+    CHECK(*made.tried.rbegin() == 512);  // no larger one is tried then
     CHECK_THAT(fit_text(result, 100'000'000),
                contains("batch.size = 300 is the largest that fits into 100 MB") &&
                    contains("was killed by signal 9"));

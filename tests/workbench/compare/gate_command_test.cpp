@@ -1,7 +1,8 @@
-// The gate, rounds, the dry run and the self-test as a user runs them. Which exit code is for what is tested
-// with made-up arms (gate_test.cpp): nothing here depends on how fast the machine is. To add a case: options,
-// and the text.
+// The gate, rounds, the dry run and the self-test as a user runs them, with arms that are worse by their
+// making. Which exit code is for what is tested with made-up arms (gate_test.cpp): nothing here depends on
+// how fast the machine is. To add a case: options, and the text.
 #include <filesystem>
+#include <random>
 
 #include "compared.h"
 
@@ -42,6 +43,72 @@ TEST_CASE("a gate that cannot tell ends with 4, and says so on the terminal and 
     CHECK(outcome.code == 4);
     CHECK_THAT(outcome.out, contains("\ngate\n  CANNOT TELL: attention=torch, slower:3.0%: "));
     CHECK_THAT(outcome.err, contains("::warning title=CANNOT TELL%3A attention=torch%2C slower%3A3.0%25::"));
+}
+
+TEST_CASE("a gate ends with 3 where an arm takes eleven times as long by its making") {
+    const TinyJob job;
+    const auto json = run_json(compare_words(job, {"--arm", "base: slowed=0", "--arm", "slow: slowed=1000",
+                                                   "--blocks", "30", "--rounds", "1", "--steps-per-block",
+                                                   "1", "--time", "0.5", "--fail-on", "slower:3%,drift"}),
+                               3);
+    CHECK(json["exit_code"] == 3);
+    REQUIRE(json["gate"].size() == 2);
+    CHECK(json["gate"][0]["rule"] == "drift");
+    CHECK(json["gate"][0]["outcome"] == "fine");
+    CHECK(json["gate"][1]["outcome"] == "REGRESSION");
+    CHECK(json["pairs"][0]["verdict"] == "SLOWER");
+}
+
+TEST_CASE("a gate ends with 3 where an arm needs more memory") {
+    const TinyJob job;
+    const auto json =
+        compared(job,
+                 {"--set", "optimizer.backend=fused", "--arm", "one moment: optimizer.algorithm=lion",
+                  "--arm", "two: optimizer.algorithm=adamw", "--fail-on", "memory:1%"},
+                 3);
+    CHECK(json["gate"][0]["rule"] == "memory:1.0%");
+    CHECK(json["gate"][0]["outcome"] == "REGRESSION");
+}
+
+TEST_CASE("a gate ends with 5 where a backend computes something else, forward or backward") {
+    const TinyJob job;
+    const auto plugins = build_dir() / "tests/support/plugins";
+    job.write("job.toml", bytes_of(job.file("job.toml")) + "\n[plugins]\npaths = [\"" +
+                              (plugins / "errs").string() + "\", \"" + (plugins / "wrong").string() +
+                              "\"]\n");
+    const auto wrong = [&](const std::string& backend) {
+        return compared(job,
+                        {"--set", "model.activation=relu", "--arm", "base:", "--arm", "wrong: " + backend,
+                         "--fail-on", "drift,slower:3%"},
+                        5);
+    };
+    // It attends to what fills up short rows.
+    const auto forward = wrong("attention.backend=test_errs/unmasked");
+    CHECK(forward["arms"][1]["executed"]["attention"][0]["plugin"] == "test_errs");
+    CHECK_THAT(forward["gate"][0]["text"].get<std::string>(), contains("outputs"));
+    const auto backward = wrong("activation.backend=half_gradient");
+    CHECK(backward["arms"][1]["drift"]["output"].get<double>() <
+          backward["arms"][1]["drift_allowed"]["output"].get<double>());
+    CHECK_THAT(backward["gate"][0]["text"].get<std::string>(), contains("gradients"));
+    for (const auto& json : {forward, backward}) {
+        REQUIRE(json["gate"].size() == 1);  // its speed means nothing
+        CHECK(json["gate"][0]["outcome"] == "NUMERICS");
+        CHECK(json["pairs"][0]["verdict"] == "WRONG");
+        CHECK(json["exit_code"] == 5);
+    }
+}
+
+TEST_CASE("a gate ends with 1 where an arm gives NaN, whatever the rules are") {
+    const TinyJob job;
+    const auto json =
+        compared(job,
+                 {"--arm", "good:", "--arm", "diverges: optimizer.lr=1e30 optimizer.max_grad_norm=0",
+                  "--fail-on", "memory:5%"},
+                 1);
+    REQUIRE(json["gate"].size() == 1);
+    CHECK(json["gate"][0]["rule"] == "ran");
+    CHECK(json["gate"][0]["outcome"] == "FAILED");
+    CHECK_THAT(json["gate"][0]["text"].get<std::string>(), contains("the loss is not finite"));
 }
 
 TEST_CASE("what is wrong with the options of a gate is told with their names") {
@@ -140,6 +207,41 @@ TEST_CASE("the self-test of the statistics, simulated and of a recording") {
     CHECK_THAT(few.err, contains("few.json: no two arms have six blocks"));
     job.write("none.json", "{}");
     CHECK(run({"compare", "self-test", job.file("none.json")}).code == 2);
+    check_refused(run({"compare", "self-test", "--beside-load"}),
+                  {"--beside-load: is for comparisons that are made"});
+}
+
+TEST_CASE(
+    "blocks that were recorded are replayed, and the exit code says whether the machine can tell 3 percent") {
+    const TinyJob job;
+    auto json = run_json(compare_words(job, short_run(two)), 0);
+    // Eight rounds of six blocks, whose times are made up: each scatters by the share, alike in both arms.
+    const auto replayed = [&](double share) {
+        std::mt19937 random(7);
+        for (auto& arm : json["arms"]) {
+            const auto block = arm["blocks"].front();
+            arm["blocks"].clear();
+            for (int i = 0; i < 48; ++i) {
+                arm["blocks"].push_back(block);
+                arm["blocks"].back()["round"] = i / 6;
+                arm["blocks"].back()["repeated"] = false;
+                arm["blocks"].back()["step_ms"] = 50.0 + share * static_cast<double>(random() % 1000) / 20.0;
+            }
+        }
+        json["rounds"] = 8;
+        json["blocks"] = 48;
+        job.write("recorded.json", json.dump());
+        return run({"compare", "self-test", job.file("recorded.json"), "--replays", "200"});
+    };
+    const auto quiet = replayed(0.02);
+    INFO(quiet.out << quiet.err);
+    CHECK(quiet.code == 0);
+    CHECK_THAT(quiet.out, contains("recorded.json replayed 200 times, on ") && contains("\n  recorded "));
+    CHECK_THAT(quiet.out, contains("100.0 %") && !contains("FEWER than"));
+    const auto noisy = replayed(0.9);
+    INFO(noisy.out << noisy.err);
+    CHECK(noisy.code == 1);
+    CHECK_THAT(noisy.out, contains("FEWER than 95 % found") && !contains("MORE than"));
 }
 
 TEST_CASE("a live self-test compares a configuration with itself, and with itself slowed") {
@@ -153,6 +255,9 @@ TEST_CASE("a live self-test compares a configuration with itself, and with itsel
     CHECK_THAT(outcome.out, contains("compared once for 0.100 s on "));
     CHECK_THAT(outcome.out, contains("made on this machine"));
     CHECK_THAT(outcome.out, contains("against itself, slowed by 3.0 %"));
+    const auto loaded = run(with(words(job.file("job.toml")), {"--beside-load"}));
+    CHECK((loaded.code == 0 || loaded.code == 1));
+    CHECK_THAT(loaded.out, contains(", beside a busy loop for half of the time\n"));
     const auto missing = run(words(job.file("none.toml")));
     CHECK(missing.code == 1);
     CHECK_THAT(missing.err, contains("none.toml"));

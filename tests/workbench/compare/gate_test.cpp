@@ -214,10 +214,12 @@ TEST_CASE("annotations are lines of their own, and foreign text ends none") {
 TEST_CASE("Markdown: a table of the arms, what is not fine below it, and no markup of others") {
     auto comparison = measured(varying(300, 0.005, 1), varying(318, 0.005, 2));
     comparison.arms[1].spec.name = "a|b <img> @you";
+    comparison.arms[1].start_up_ms = 4200.0;
     const auto text =
         markdown(comparison, pass_gate(comparison, rules_of(all)), "bert", "switchyard compare x");
     CHECK_THAT(text, contains("### switchyard compare: a regression\n\nbert\n"));
     CHECK_THAT(text, contains("| base | base |"));
+    CHECK_THAT(text, contains("| Samples/s | Start-up | Peak memory |") && contains(" | 4.20 s | "));
     CHECK_THAT(text, contains("| a\\|b &lt;img> &#64;you | 0.94"));
     CHECK_THAT(text, contains("- **REGRESSION** a\\|b &lt;img> &#64;you, slower:3.0%: takes "));
     CHECK_THAT(text, contains("\n    switchyard compare x\n"));

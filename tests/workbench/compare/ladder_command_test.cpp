@@ -65,15 +65,69 @@ TEST_CASE("a ladder runs what can run here, tells why the rest cannot, and compa
     CHECK(told[1]["batch"] == 24);  // three of eight samples
     CHECK(told[1]["status"] == "ok");
     CHECK(told[1]["over_base"].is_object());
+    CHECK(told[1]["start_up_ms"] == json["arms"][1]["start_up_ms"]);
     CHECK(told[1]["published"]["speedup"] == 2.0);
     // Steps of other samples: nothing is said of how far the first one is from the base's.
     CHECK(json["arms"][1]["drift"]["loss"].is_null());
     CHECK(json["pairs"][0]["verdict"] != "WRONG");
     CHECK(told[2]["status"] == "unavailable");
-    CHECK_THAT(told[2]["reason"].get<std::string>(), contains("tf32"));
+    CHECK_THAT(told[2]["reason"].get<std::string>(), contains("tf32") && contains("device: expected cuda"));
     CHECK(told[3]["status"] == "unavailable");
     CHECK_THAT(told[3]["reason"].get<std::string>(), contains("a_program_that_is_not_there"));
     CHECK_THAT(bytes_of(job.file("page.html")), contains("<h2>Ladder</h2>"));
+}
+
+TEST_CASE("an external rung of another batch loads batches of its own, and is told of what it sets") {
+    const TinyJob job;
+    // 52 samples in batches of 8, three of them a step: 24, 24, 4.
+    auto script = polite_peer(
+        R"(list=0.001; losses=0.5; i=1; while [ $i -lt $n ]; do list="$list,0.001"; losses="$losses,0.5"; i=$((i+1)); done
+            i=0; samples=0; while [ $i -lt $n ]; do
+                if [ $((at % 64 % 3)) -eq 2 ]; then samples=$((samples+4)); else samples=$((samples+24)); fi
+                at=$((at+1)); i=$((i+1)); done
+            echo "{\"type\": \"report\", \"step_ms\": [$list], \"loss\": [$losses], \"samples\": $samples, \"tokens\": $samples}")");
+    const std::string reading = "while read -r line; do\n";
+    script.replace(
+        script.find(reading), reading.size(),
+        reading + "    case $line in *'\"prepare\"'*) at=0; printf '%s\\n' \"$line\" >>told ;; esac\n");
+    job.write("peer.sh", script);
+    write_ladder(job, R"([[rung]]
+name = "base"
+[[rung]]
+name = "peer"
+on = "base"
+set = { batch.size = 8, optimizer.lr = 5e-4 }
+command = ["sh", "peer.sh"]
+[[rung]]
+name = "of the base's batch"
+on = "peer"
+set = { batch.size = 4 }
+command = ["sh", "peer.sh"]
+)");
+    const auto json =
+        run_json({"compare", "--ladder", job.file("ladder.toml"), "--blocks", "2", "--rounds", "1",
+                  "--steps-per-block", "1", "--time", "0.5", "--seeds", "2", "--steps", "3"},
+                 1);
+    const auto& rungs = json["ladder"]["rungs"];
+    INFO(rungs[1]["reason"]);
+    CHECK(rungs[1]["status"] == "ok");
+    CHECK(rungs[1]["batch"] == 24);
+    CHECK(json["arms"][1]["final_losses"].size() == 2);
+    // Which counts what the other one was given.
+    CHECK(rungs[2]["status"] == "protocol_error");
+    CHECK_THAT(rungs[2]["reason"].get<std::string>(), contains("; the shared batches have 12"));
+    const auto all = bytes_of(job.file("told"));
+    const auto told = nlohmann::json::parse(all.substr(0, all.find('\n')));
+    CHECK(told["optimizer"]["lr"] == 5e-4);
+    CHECK_THAT(told["batches"].get<std::string>(), contains("/shared-of-1/batches.safetensors"));
+    CHECK_THAT(told["weights"].get<std::string>(), contains("/shared/weights"));
+
+    write_ladder(job,
+                 "[[rung]]\nname = \"base\"\n[[rung]]\nname = \"peer\"\non = \"base\"\n"
+                 "set = { batch.max_length = 8 }\ncommand = [\"sh\", \"peer.sh\"]\n");
+    const auto unfair = run({"compare", "--ladder", job.file("ladder.toml"), "--dry-run"});
+    CHECK(unfair.code == 2);
+    CHECK_THAT(unfair.err, contains("is not a fair comparison") && contains("batch.max_length: 8"));
 }
 
 TEST_CASE("a gate over a ladder cannot tell of rungs that did not run") {
@@ -91,6 +145,22 @@ TEST_CASE("a gate over a ladder cannot tell of rungs that did not run") {
         CHECK_THAT(json["gate"][at]["text"].get<std::string>(), contains("unavailable: "));
     }
     CHECK(json["exit_code"] == 4);
+}
+
+TEST_CASE("more than 64 rungs are asked for twice, as arms are") {
+    const TinyJob job;
+    std::string many = "[[rung]]\nname = \"base\"\n";
+    for (int i = 1; i <= 64; ++i)
+        many += "[[rung]]\nname = \"" + std::to_string(i) +
+                "\"\non = \"base\"\nset = { optimizer.lr = " + std::to_string(i) + "e-6 }\n";
+    write_ladder(job, many);
+    const auto asked = run({"compare", "--ladder", job.file("ladder.toml"), "--dry-run"});
+    CHECK(asked.code == 2);
+    CHECK_THAT(asked.err,
+               contains("there are 65 rungs, which share the time of --time; --yes compares them all\n"));
+    const auto twice = run({"compare", "--ladder", job.file("ladder.toml"), "--dry-run", "--yes"});
+    CHECK(twice.code == 0);
+    CHECK_THAT(twice.out, contains("blocks of 65 arms: "));
 }
 
 TEST_CASE("what is wrong with a ladder, or with what is asked of it, is exit code 2") {

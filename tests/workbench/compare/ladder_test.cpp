@@ -78,6 +78,7 @@ Climbed climbed(const Ladder& ladder, const std::vector<double>& speeds) {
         arm.spec.name = ladder.rungs[at].name;
         arm.samples_per_second = 100.0 * speeds[at];
         arm.peak_memory_bytes = 1'000'000;
+        arm.start_up_ms = 12'345.0 * speeds[at];
     }
     for (int block = 0; block < 48; ++block) {
         const double mood = std::exp(0.3 * bench::standard_normal(random));
@@ -116,6 +117,29 @@ TEST_CASE("a ladder's rungs stand parents first, each with the values of all tha
     CHECK(arms[1].overrides.back() == "batch.size=3");
     CHECK(std::ranges::count(arms[0].overrides, "batch.size=1") == 1);
     CHECK(std::ranges::count(arms[0].overrides, "model.layers=2") == 1);
+}
+
+TEST_CASE("below each rung stands all that is on it, wherever the file has it") {
+    const auto ladder = ladder_of(R"(title = "A tree"
+config = "job.toml"
+[[rung]]
+name = "base"
+[[rung]]
+name = "half"
+on = "base"
+[[rung]]
+name = "peer"
+on = "base"
+[[rung]]
+name = "compiled peer"
+on = "peer"
+[[rung]]
+name = "fused half"
+on = "half"
+)");
+    std::vector<std::string> names;
+    for (const auto& rung : ladder.rungs) names.push_back(rung.name);
+    CHECK(names == std::vector<std::string>{"base", "half", "fused half", "peer", "compiled peer"});
 }
 
 TEST_CASE(
@@ -209,14 +233,18 @@ on = "cuda"
     CHECK_THAT(text, contains("published: 3.50 times, 6.20 GB"));
     CHECK_THAT(text, contains("unavailable"));
     CHECK_THAT(text, contains("no device <cuda>"));
+    CHECK_THAT(text, contains(" start-up ") && contains(" 12.3 s ") && contains(" 18.5 s "));
     const auto json = ladder_json(ladder, "small", rows);
     CHECK(json["scale"] == "small");
     CHECK(json["rungs"][3]["status"] == "unavailable");
     CHECK(json["rungs"][3]["samples_per_second"].is_null());
+    CHECK(json["rungs"][1]["start_up_ms"] == 18517.5);
+    CHECK(json["rungs"][3]["start_up_ms"].is_null());
     CHECK(json["rungs"][1]["published"]["memory_gb"] == 6.2);
     const auto html = ladder_section(ladder, "", rows);
     CHECK(test::unbalanced(html) == "");
     CHECK_THAT(html, contains("role=\"img\""));
+    CHECK_THAT(html, contains("Start-up") && contains(">18.5 s<"));
     CHECK_THAT(html, contains("cuda: unavailable here"));
     CHECK_THAT(html, contains("no device &lt;cuda&gt;"));
     CHECK_THAT(html, contains("published: 3.50 times"));

@@ -72,6 +72,22 @@ TEST_CASE("what an external arm is told: the model, and files with equal weights
     CHECK_THAT(bytes_of(batches), contains("\"63.2.attention_mask\""));  // 64 steps of 3 batches
 }
 
+TEST_CASE("another build of this program is an arm by its own command") {
+    const TinyJob job;
+    std::filesystem::create_directory_symlink(build_dir(), job.file("other"));
+    job.write("job.toml", bytes_of(job.file("job.toml")) +
+                              "\n[[arm]]\nname = \"the other build\"\nprogram = [\"" +
+                              job.file("other/bin/switchyard") + "\", \"arm\"]\n");
+    const auto json = compared(job, {"--set", "optimizer.lr=5e-4"});
+    REQUIRE(json["arms"].size() == 2);
+    CHECK(json["arms"][1]["status"] == "ok");
+    CHECK(json["arms"][1]["description"] == "switchyard");
+    CHECK(json["arms"][1]["executed"]["attention"][0]["plugin"] == "torch");
+    // With the same values on the same batches it is the same program, to the last bit.
+    CHECK(json["arms"][1]["drift"]["gradient"] == 0.0);
+    CHECK(json["arms"][1]["losses"] == json["arms"][0]["losses"]);
+}
+
 TEST_CASE("a program that breaks the protocol is named with the line it sent") {
     auto row = row_of("read -r line; echo 'Loading weights: 10%'; sleep 100\n");
     CHECK(row["status"] == "protocol_error");

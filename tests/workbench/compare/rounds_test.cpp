@@ -7,6 +7,7 @@
 #include "core/workbench/bench/measure/simulated_blocks.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/experiment_plan.h"
+#include "core/workbench/compare/experiment/start_up.h"
 
 #include "made_up_arm.h"
 
@@ -304,7 +305,32 @@ TEST_CASE("warming up goes on until times are steady, and the result says from w
     CHECK(result.arms[1].steady_from == 32);
     CHECK(result.arms[0].steady_from == 0);
     CHECK(result.warm_up_steps > 43);
+    // Preparing takes each made-up arm half a second.
+    CHECK(result.arms[0].start_up_ms == Approx(500.0 + 30.0));
+    CHECK(result.arms[1].start_up_ms == Approx(500.0 + 32 * 45.0 + 30.0));
     CHECK_THAT(to_text(result), contains("to warm up (steady from 32)"));
+}
+
+TEST_CASE("a start-up ends with a step: what a turn takes beyond its steps is before them") {
+    StartUp start_up;
+    start_up.prepared(500.0);
+    start_up.took(100.0, {20.0, 30.0});
+    start_up.took(40.0, {40.0});
+    CHECK(start_up.until(0) == Approx(570.0));
+    CHECK(start_up.until(1) == Approx(600.0));
+    CHECK(start_up.until(2) == Approx(640.0));
+    CHECK(std::isnan(start_up.until(3)));
+}
+
+TEST_CASE("an arm whose times change to the end of the warm-up has no start-up that is known") {
+    MadeUp ever_slower;
+    ever_slower.step_ms = [](std::int64_t step) { return 30.0 * std::pow(1.05, static_cast<double>(step)); };
+    auto settings = quick_settings();
+    settings.blocks = 9;
+    const auto result = compared({{"a", always(steady(30))}, {"b", always(ever_slower)}}, settings);
+    CHECK(std::isfinite(result.arms[0].start_up_ms));
+    CHECK(std::isnan(result.arms[1].start_up_ms) == (result.arms[1].steady_from == result.warm_up_steps));
+    CHECK(to_json(result)["arms"][1]["start_up_ms"].is_null() == std::isnan(result.arms[1].start_up_ms));
 }
 
 TEST_CASE("an arm that cannot be started again is a row with its reason, and the others go on") {

@@ -1,5 +1,6 @@
 // The self-test of the statistics: that it finds statistics that hold, and blocks that hold nothing. And the
 // file that it reads. To add a case: make a comparison up, write it as JSON, read it again.
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
@@ -75,7 +76,9 @@ TEST_CASE("simulated comparisons of every promised noise: at most 5 percent diff
         CHECK(all.faster + all.slower + all.same + all.cannot_tell == Approx(1.0));
         CHECK(row.slowed.faster == 0.0);
         CHECK(row.missed <= allowed_share(settings.replays) + 0.01);
+        CHECK(holds(row, settings.replays));
     }
+    CHECK(std::ranges::count_if(rows, [](const SelfTestRow& row) { return row.must_find; }) == 6);
     CHECK(rows.front().slowed.slower > 0.99);
     CHECK(rows.front().half_width < 0.01);
     CHECK_THAT(to_text(rows, settings), contains("correlated by 0.7, starts differ by 1.0 %"));
@@ -89,6 +92,7 @@ TEST_CASE("recorded blocks are replayed, whatever their arms differed by") {
     REQUIRE(row);
     CHECK(wrong(*row) <= allowed_share(settings.replays));
     CHECK(row->slowed.slower > 0.9);
+    CHECK(holds(*row, settings.replays));
     const auto one_round = test_on_recorded(recorded({0.01, 0.5, 0.0}, {1, 40, 1.0}, 2), settings);
     REQUIRE(one_round);
     CHECK(wrong(*one_round) <= allowed_share(settings.replays));
@@ -99,6 +103,30 @@ TEST_CASE("a table says where more than 5 percent are wrong") {
     SelfTestSettings settings;
     const SelfTestRow bad{"starts that differ", {0.1, 0.1, 0.5, 0.3}, {0.0, 1.0, 0.0, 0.0}, 0.2, 0.01};
     CHECK_THAT(to_text({bad}, settings), contains("MORE than 5 % FASTER and SLOWER"));
+    CHECK_FALSE(holds(bad, settings.replays));
+}
+
+TEST_CASE("a table says where a slow-down is found too seldom, where it is to be found") {
+    SelfTestSettings settings;  // of 1,000 replays: 95 % and three standard errors fewer are 92.9 %
+    SelfTestRow row{"recorded", {0.0, 0.0, 0.9, 0.1}, {0.0, 0.93, 0.0, 0.07}, 0.05, 0.01};
+    CHECK(holds(row, settings.replays));
+    row.slowed = {0.0, 0.92, 0.0, 0.08};
+    CHECK_FALSE(holds(row, settings.replays));
+    CHECK_THAT(to_text({row}, settings), contains("FEWER than 95 % found") && !contains("MORE than"));
+    CHECK(holds(row, 100));  // which say less
+    row.must_find = false;
+    CHECK(holds(row, settings.replays));
+    CHECK_THAT(to_text({row}, settings), !contains("FEWER than"));
+}
+
+TEST_CASE("blocks that are too noisy for a slow-down to be found are told so") {
+    SelfTestSettings settings;
+    settings.replays = 200;
+    const auto row = test_on_recorded(recorded({0.2, 0.0, 0.0}, {8, 6, 1.0}, 6), settings);
+    REQUIRE(row);
+    CHECK(wrong(*row) <= allowed_share(settings.replays));
+    CHECK(row->slowed.slower < 0.5);
+    CHECK_FALSE(holds(*row, settings.replays));
 }
 
 TEST_CASE("what a comparison wrote is read again, block by block") {

@@ -14,6 +14,7 @@
 #include "core/workbench/cli/answer_pipe.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/compare/compare_command.h"
+#include "core/workbench/cli/error_text.h"
 #include "core/workbench/cli/job/planned_job.h"
 #include "core/workbench/cli/train/other_ranks.h"
 #include "core/workbench/compare/arms/arm_server.h"
@@ -66,6 +67,7 @@ Prepared prepare(const Json& message, const ArmPlace& place) {
     arm.samples = base::needed_integer(message, "samples");
     arm.first_step_file = base::needed_text(message, "first_step_file");
     arm.export_folder = base::text_of(message, "export_folder");
+    arm.export_weights = !message.contains("export_weights") || base::needed_flag(message, "export_weights");
     arm.cycle = message.contains("cycle") ? base::needed_integer(message, "cycle") : 0;
     arm.slowed = message.contains("slowed") ? base::needed_number(message, "slowed") : 0.0;
     arm.amplification = message.contains("amplification") && base::needed_flag(message, "amplification");
@@ -181,7 +183,7 @@ int serve() {
             if (base::text_of(message, "type") == "quit") break;
             answers.say(arm.answer(message));
         } catch (const std::exception& error) {
-            answers.say({{"type", "error"}, {"text", error.what()}});
+            answers.say({{"type", "error"}, {"text", error_text(error.what())}});
         }
     }
     return Exit::fine;

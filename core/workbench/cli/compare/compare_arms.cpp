@@ -59,12 +59,17 @@ std::string chosen_to_generate(const resolver::Plan& plan) {
     return text;
 }
 
-// The first of several problems, without the place of what was set: that is the ladder's.
+// The first of several problems, without the place of what was set, which is the ladder's; and why the first
+// backend that was asked for refuses.
 std::string first_reason(const std::string& problem) {
-    constexpr std::string_view sign = "error: ";
+    constexpr std::string_view sign = "error: ", asked = "\n    asked for: ", indent = "\n    ";
     auto line = problem.substr(0, problem.find('\n'));
     if (const auto at = line.find(sign); at != std::string::npos) line.erase(0, at + sign.size());
-    return line;
+    const auto request = problem.find(asked);
+    const auto why = request == std::string::npos ? request : problem.find(indent, request + 1);
+    if (why == std::string::npos) return line;
+    const auto from = why + indent.size();
+    return line + "; " + problem.substr(from, problem.find('\n', from) - from);
 }
 
 // The configuration of an arm, planned on this machine; or nothing, and why. `measured`: the times by which
@@ -133,10 +138,7 @@ public:
         if (is_foreign(request_.job, job.files)) refuse_foreign_arms(named);
         auto list = compare::list_arms(request_.written, named, request_.least);
         if (!list.problems.empty()) throw Failure(joined(list.problems, "\n"));
-        if (request_.most > 0 && list.arms.size() > request_.most)
-            throw Failure("there are " + counted(list.arms.size(), "arm") +
-                          ", which share the time of --time; --yes compares "
-                          "them all, --one-at-a-time takes the values of --vary one by one");
+        refuse_too_many(list.arms.size(), "arm", ", --one-at-a-time takes the values of --vary one by one");
         external_ =
             std::ranges::any_of(list.arms, [](const compare::ArmSpec& arm) { return arm.external(); });
         for (auto& arm : list.arms) {
@@ -158,8 +160,15 @@ private:
         std::string problem;
     };
 
+    void refuse_too_many(std::size_t count, const std::string& what, const std::string& another_way) const {
+        if (request_.most > 0 && count > request_.most)
+            throw Failure("there are " + counted(count, what) +
+                          ", which share the time of --time; --yes compares them all" + another_way);
+    }
+
     // Those that can be served here; of the others why not.
     CheckedArms rungs(std::vector<std::string> files) {
+        refuse_too_many(request_.rungs.size(), "rung", "");
         files.push_back(request_.rungs_from);
         std::vector<config::ArmConfig> named;
         for (const auto& arm : request_.rungs)
@@ -221,8 +230,8 @@ private:
         return problem;
     }
 
-    // What a rung sets stands for an external one too: it is told, and it must have the reference's batches.
-    std::string check_external(const compare::ArmSpec& arm) {
+    // What a rung sets stands for an external one too: it is told of it.
+    std::string check_external(compare::ArmSpec& arm) {
         mistaken_ = false;
         if (const auto problem = base::program_problem(arm.program.front(), arm.folder); !problem.empty())
             return problem;
@@ -233,9 +242,13 @@ private:
         try {
             const auto config = load_job(job_of(arm), host_).config;
             note(config);
-            if (first_ && of_steps() && other_batches(config))
-                return "its batches are not those of \"" + checked_.arms[checked_.reference_arm].name +
-                       "\", which external arms load";
+            checked_.told.insert_or_assign(checked_.arms.size(), config);
+            if (!first_) return "";
+            arm.own_batches = of_steps() && other_batches(config);
+            arm.differs = compare::unfair_differences(checked_.config, config, request_.operation, true);
+            const auto problem = unfairness(arm, config);
+            mistaken_ = !problem.empty();
+            return problem;
         } catch (const Failure& failure) {
             mistaken_ = true;
             return failure.what();
@@ -376,18 +389,22 @@ private:
         arm.own_batches = (of_steps() && other_batches(*config)) ||
                           (other_ranks && other_steps(*config, arm.ranks)) ||
                           (request_.operation == compare::Operation::epoch && other_composition(*config));
-        const bool fair = arm.differs.empty() || request_.force;
-        mistaken_ = !fair || !unread.empty();
-        if (fair) return unread;
-        return (unread.empty() ? "" : unread + "\n") + "is not a fair comparison with \"" +
-               checked_.arms[checked_.reference_arm].name + "\":\n    " + joined(arm.differs, "\n    ") +
-               "\n" + way_out(arm, *config);
+        const auto unfair = unfairness(arm, *config);
+        mistaken_ = !unfair.empty() || !unread.empty();
+        return unread + (unread.empty() || unfair.empty() ? "" : "\n") + unfair;
+    }
+
+    // Why it may not be compared with the reference arm, or "".
+    std::string unfairness(const compare::ArmSpec& arm, const config::Config& config) const {
+        if (arm.differs.empty() || request_.force) return "";
+        return "is not a fair comparison with \"" + checked_.arms[checked_.reference_arm].name + "\":\n    " +
+               joined(arm.differs, "\n    ") + "\n" + way_out(arm, config);
     }
 
     // Where only batches differ a pass over the same samples compares them fairly, which neither ranks nor
     // other programs make.
     std::string way_out(const compare::ArmSpec& arm, const config::Config& config) const {
-        const bool can_pass = !external_ && arm.ranks == 1 && base_ranks_ == 1;
+        const bool can_pass = !external_ && !arm.external() && arm.ranks == 1 && base_ranks_ == 1;
         const bool in_passes =
             request_.operation == compare::Operation::step && can_pass &&
             compare::unfair_differences(checked_.config, config, compare::Operation::epoch, false).empty();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct ArmsRequest {
     // batches may differ.
     std::vector<compare::ArmSpec> rungs = {};
     std::string rungs_from = {};  // the file
-    std::size_t most = 0;         // arms that are compared without --yes; 0: any number
+    std::size_t most = 0;         // arms or rungs that are compared without --yes; 0: any number
     // What else speaks against a configuration that can be served; empty: nothing.
     std::function<std::string(const config::Config&, const resolver::Plan&)> further_problem = {};
     bool reads_data = false;      // for what is not as configured too: of the job's samples
@@ -36,11 +37,17 @@ struct CheckedArms {
     std::vector<compare::ArmSpec> arms;
     std::vector<std::string>
         chosen;  // by arm: "attention torch, linear gemm/float32", or the program's command
-    std::vector<compare::RungPlace> places;  // of ArmsRequest::rungs, in their order
-    config::Config config;                   // of the reference arm
-    std::size_t reference_arm = 0;           // the first that is no external program
+    std::vector<compare::RungPlace> places;      // of ArmsRequest::rungs, in their order
+    config::Config config;                       // of the reference arm
+    std::size_t reference_arm = 0;               // the first that is no external program
+    std::map<std::size_t, config::Config> told;  // of external arms that are rungs: what they are told of
     // What `auto` went by: arms choose by it too, for not all of it could be kept.
     std::vector<resolver::Measurement> measured;
+
+    const config::Config& told_of(std::size_t arm) const {
+        const auto own = told.find(arm);
+        return own == told.end() ? config : own->second;
+    }
 };
 
 // Throws Failure with all problems of all arms: values, backends that cannot serve, programs and files that

@@ -21,6 +21,7 @@
 #include "core/workbench/cli/compare/compare_messages.h"
 #include "core/workbench/cli/compare/compare_operation.h"
 #include "core/workbench/cli/compare/compare_options.h"
+#include "core/workbench/cli/compare/own_batches.h"
 #include "core/workbench/cli/compare/started_arms.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
@@ -249,7 +250,13 @@ private:
             return start_arm(
                 checked_.arms[arm], guard_, [this] { return static_cast<bool>(stop_); }, error);
         };
-        settings.shared_steps = [this](int seed) { return messages_->shared_steps(seed); };
+        settings.supply = [this, timeout = settings.timeout_ms](const compare::Preparation& what) {
+            return write_own_batches(what, checked_, *messages_, options_.arms.operation, timeout, guard_,
+                                     [this] { return static_cast<bool>(stop_); });
+        };
+        settings.written_steps = [this](const compare::Preparation& what) {
+            return messages_->written_steps(what);
+        };
         settings.drift = [this](std::size_t arm, std::size_t base) { return messages_->drift(arm, base); };
         settings.stop = [this] { return static_cast<bool>(stop_); };
         settings.progress = [](const compare::ExperimentProgress& at) {

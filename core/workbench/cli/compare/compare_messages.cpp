@@ -39,6 +39,11 @@ Json schedule_json(const config::Config& config, std::int64_t steps) {
             {"final_factor", t.final_factor}};
 }
 
+// Of the training; 0: until the configuration's epochs end, or without end.
+std::int64_t steps_of(const config::Config& config, std::int64_t loss_steps, int seed) {
+    return seed < 0 ? config.train.steps : loss_steps;
+}
+
 }  // namespace
 
 Json arm_model_json(const config::Config& config) {
@@ -82,9 +87,15 @@ std::string ArmMessages::shared_folder(int seed) const {
     return options_.folder + (seed < 0 ? "/shared" : "/shared-" + std::to_string(seed));
 }
 
-std::vector<compare::StepCounts> ArmMessages::shared_steps(int seed) const {
-    if (!external_ || options_.workload) return {};
-    return compare::read_step_counts(shared_folder(seed) + "/batches.safetensors");
+std::string ArmMessages::batches_folder(const compare::Preparation& what) const {
+    const auto shared = shared_folder(what.seed);
+    return arms_.arms[what.arm].own_batches ? shared + "-of-" + std::to_string(what.arm) : shared;
+}
+
+std::vector<compare::StepCounts> ArmMessages::written_steps(const compare::Preparation& what) const {
+    const auto& arm = arms_.arms[what.arm];
+    if (!external_ || options_.workload || (arm.own_batches && !arm.external())) return {};
+    return compare::read_step_counts(batches_folder(what) + "/batches.safetensors");
 }
 
 // Where external arms load the batches from a file, all arms train on the batches of that file.
@@ -95,15 +106,13 @@ std::int64_t ArmMessages::cycle(const compare::Preparation& what) const {
 
 Json ArmMessages::prepare(const compare::Preparation& what) const {
     const auto& arm = arms_.arms[what.arm];
-    const auto& config = arms_.config;
-    const auto seed = config.run.seed + std::max(0, what.seed);
+    const auto& config = arms_.told_of(what.arm);
     const bool first = what.seed < 0 && what.round == 0;
-    const auto steps = what.seed < 0 ? config.train.steps : options_.loss_steps;
     Json message{{"type", "prepare"},
                  {"protocol", compare::arm_protocol},
                  {"operation", name(options_.operation)},
                  {"name", arm.name},
-                 {"seed", seed},
+                 {"seed", config.run.seed + std::max(0, what.seed)},
                  {"first_step_file", first ? first_step_file(what.arm) : ""}};
     if (options_.workload) {
         message["workloads"] = Json::array({to_json(*options_.workload)});
@@ -115,11 +124,26 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
         message["model"] = arm_model_json(config);
         message["task"] = arm_task_json(config);
         message["optimizer"] = optimizer_json(config);
-        message["schedule"] = schedule_json(config, steps);
+        message["schedule"] = schedule_json(config, steps_of(config, options_.loss_steps, what.seed));
         message["weights"] = shared_folder(what.seed) + "/weights";
-        message["batches"] = shared_folder(what.seed) + "/batches.safetensors";
-        return message;
+        message["batches"] = batches_folder(what) + "/batches.safetensors";
     }
+    add_configuration(message, what);
+    if (what.arm == arms_.reference_arm) {
+        message["amplification"] = first;
+        if (external_ && what.round == 0) {
+            std::filesystem::create_directories(shared_folder(what.seed) + "/weights");
+            message["export_folder"] = shared_folder(what.seed);
+        }
+    }
+    return message;
+}
+
+// What an arm of this program goes by. An external one may be another build of it, in a folder of its own.
+void ArmMessages::add_configuration(Json& message, const compare::Preparation& what) const {
+    const auto& arm = arms_.arms[what.arm];
+    const auto& config = arms_.config;
+    const auto steps = steps_of(config, options_.loss_steps, what.seed);
     std::vector<std::string> overrides;
     // No arm knows how long a timed run is: a learning rate that follows the steps would fall to zero.
     if (what.seed < 0 && steps == 0 && (external_ || !config.data.given()))
@@ -130,10 +154,11 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     overrides.insert(overrides.end(), own.begin(), own.end());
     if (arm.ranks > 1) overrides.push_back("runtime.threads=" + std::to_string(arm.threads));
     if (what.seed >= 0) {
-        overrides.push_back("run.seed=" + std::to_string(seed));
+        overrides.push_back("run.seed=" + std::to_string(config.run.seed + what.seed));
         overrides.push_back("train.steps=" + std::to_string(steps));
     }
-    message["config"] = options_.job.config;
+    message["config"] =
+        arm.external() ? std::filesystem::absolute(options_.job.config).string() : options_.job.config;
     message["trust"] = options_.job.trust;
     message["locked"] = options_.job.locked;
     message["overrides"] = overrides;
@@ -143,13 +168,24 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     message["cycle"] = cycle(what);
     message["samples"] = options_.samples;
     message["lengths"] = options_.lengths;
-    if (what.arm == arms_.reference_arm) {
-        message["amplification"] = first;
-        if (external_ && what.round == 0) {
-            std::filesystem::create_directories(shared_folder(what.seed) + "/weights");
-            message["export_folder"] = shared_folder(what.seed);
-        }
-    }
+}
+
+std::optional<Json> ArmMessages::batch_writer(const compare::Preparation& what) const {
+    const auto& arm = arms_.arms[what.arm];
+    if (!arm.external() || !arm.own_batches || what.round > 0) return std::nullopt;
+    // Of a later round: it is not to be compared, and writes nothing else.
+    auto message = prepare({arms_.reference_arm, what.seed, 1});
+    const auto &config = arms_.told_of(what.arm), &base = arms_.config;
+    const auto set = [&](const std::string& key, std::int64_t value, std::int64_t of_base) {
+        if (value != of_base) message["overrides"].push_back(key + "=" + std::to_string(value));
+    };
+    set("batch.size", config.batch.size, base.batch.size);
+    set("batch.tokens", config.batch.tokens, base.batch.tokens);
+    set("train.grad_accumulation_steps", config.train.grad_accumulation_steps,
+        base.train.grad_accumulation_steps);
+    std::filesystem::create_directories(batches_folder(what));
+    message["export_folder"] = batches_folder(what);
+    message["export_weights"] = false;
     return message;
 }
 
@@ -167,7 +203,6 @@ compare::ExperimentSettings one_turn_each(const ArmMessages& messages, std::int6
     settings.repeats = false;
     settings.prepare = [&messages](const compare::Preparation& what) { return messages.prepare(what); };
     settings.drift = [&messages](std::size_t arm, std::size_t base) { return messages.drift(arm, base); };
-    settings.shared_steps = [](int) { return std::vector<compare::StepCounts>{}; };
     settings.progress = [](const compare::ExperimentProgress&) {};
     settings.stop = std::move(stop);
     return settings;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -38,9 +39,12 @@ public:
     ArmMessages(const CheckedArms& arms, MessageOptions options);
 
     nlohmann::ordered_json prepare(const compare::Preparation& what) const;
-    // What the batches hold that external arms load for a seed; nothing where there are no external arms, or
-    // they are prompts, of which each says how many tokens it has read.
-    std::vector<compare::StepCounts> shared_steps(int seed) const;
+    // To an arm of this program that writes the batches which an external one loads, where these are none of
+    // the reference arm's; nothing: they are.
+    std::optional<nlohmann::ordered_json> batch_writer(const compare::Preparation& what) const;
+    // What the batches hold that were written for an arm; nothing where it makes its own, or
+    // they are prompts, of which each arm says how many tokens it has read.
+    std::vector<compare::StepCounts> written_steps(const compare::Preparation& what) const;
     // Where an arm writes logits and gradients of its first step.
     std::string first_step_file(std::size_t arm) const;
     // How far the first step of an arm is from that of another.
@@ -49,6 +53,9 @@ public:
 private:
     std::int64_t cycle(const compare::Preparation& what) const;
     std::string shared_folder(int seed) const;
+    // Of the batches that an external arm loads.
+    std::string batches_folder(const compare::Preparation& what) const;
+    void add_configuration(nlohmann::ordered_json& message, const compare::Preparation& what) const;
 
     const CheckedArms& arms_;
     MessageOptions options_;

@@ -1,7 +1,6 @@
 #include "core/workbench/cli/train/fit_run.h"
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "core/workbench/bench/bench_sweep.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/compare/compare_messages.h"
+#include "core/workbench/cli/error_text.h"
 #include "core/workbench/cli/job/planned_job.h"
 #include "core/workbench/cli/progress.h"
 #include "core/workbench/compare/experiment/experiment.h"
@@ -28,12 +28,9 @@
 namespace switchyard::cli {
 namespace {
 
-// What a process says that could not get memory: C++'s and LibTorch's words, on a CPU and on CUDA.
-bool tells_of_memory(const std::string& reason) {
-    constexpr std::array<std::string_view, 4> words{"out of memory", "can't allocate memory",
-                                                    "not enough memory", "signal 9"};
-    return std::ranges::any_of(words,
-                               [&](std::string_view word) { return reason.find(word) != std::string::npos; });
+// It says so, or the system ended it, as it does where memory has run out.
+bool lacked_memory(const std::string& reason) {
+    return tells_of_memory(reason) || reason.find("signal 9") != std::string::npos;
 }
 
 // While it lives, the system ends processes that this one starts before anything else where it runs out of
@@ -171,9 +168,10 @@ compare::FitSample FitRun::sample_of(std::int64_t size, const compare::ArmResult
         any_fits_ = true;
         return sample;
     }
-    sample.reason = arm.reason;
-    sample.outcome =
-        tells_of_memory(arm.reason) ? compare::FitOutcome::too_large : compare::FitOutcome::failed;
+    const bool too_large = lacked_memory(arm.reason);
+    // That a smaller batch needs less is known here.
+    sample.reason = too_large ? arm.reason.substr(0, arm.reason.find('\n')) : arm.reason;
+    sample.outcome = too_large ? compare::FitOutcome::too_large : compare::FitOutcome::failed;
     if (sample.outcome == compare::FitOutcome::failed && !any_fits_ && !stop_())
         throw Failure("batch.size = " + std::to_string(size) + ": " + arm.reason, Exit::run_failed);
     return sample;

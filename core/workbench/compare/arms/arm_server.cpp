@@ -48,8 +48,10 @@ ArmServer::ArmServer(const config::Config& config, const resolver::Plan& plan, r
 
 void ArmServer::export_inputs(const model::Parameters& parameters) {
     const auto& folder = options_.export_folder;
-    if (const auto error = model::save_weights(folder + "/weights", session_.config(), parameters))
-        throw std::runtime_error(*error);
+    if (options_.export_weights) {
+        if (const auto error = model::save_weights(folder + "/weights", session_.config(), parameters))
+            throw std::runtime_error(*error);
+    }
     if (const auto error = write_shared_batches(folder + "/batches.safetensors", shared_batches()))
         throw std::runtime_error(*error);
 }

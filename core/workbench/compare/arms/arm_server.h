@@ -23,6 +23,7 @@ struct ArmServerOptions {
     Operation operation = Operation::step;
     std::string first_step_file;  // for what it computes first (first_step_file.h); empty: none
     std::string export_folder;    // for the weights and batches that external arms load; empty: none
+    bool export_weights = true;   // beside the batches
     // Operation::step: above 0: the batches of so many first steps are kept in memory and repeated. 0: the
     // loader's, as they come.
     std::int64_t cycle = 0;

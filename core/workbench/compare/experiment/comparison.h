@@ -105,6 +105,9 @@ struct ArmResult : ArmOutcome {
     // In the first start: the first step after which times do not change any more, of `warm_up_steps`; all of
     // them where they still did.
     std::int64_t steady_from = 0;
+    // From the start of its process to the end of its first steady step; NaN: times still changed, or nobody
+    // measured it.
+    double start_up_ms = std::numeric_limits<double>::quiet_NaN();
     std::string
         measured_before;  // not empty: the file that it was read from; it took no turns with the others
     // Its own clock leaves out much of the time that its turns took: they were timed by the coordinator's.

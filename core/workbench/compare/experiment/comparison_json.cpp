@@ -81,6 +81,7 @@ Json arm_json(const ArmResult& arm, double flops_per_second) {
             {"measured_before", arm.measured_before.empty() ? Json(nullptr) : Json(arm.measured_before)},
             {"outliers", arm.outliers},
             {"steady_from_step", arm.steady_from},
+            {"start_up_ms", base::number_or_null(arm.start_up_ms)},
             {"blocks", blocks},
             {"losses", numbers(arm.losses)},
             {"final_losses", numbers(arm.final_losses)},

@@ -10,6 +10,7 @@
 #include "core/workbench/compare/arms/generated_turn.h"
 #include "core/workbench/compare/experiment/experiment_plan.h"
 #include "core/workbench/compare/experiment/judge_arms.h"
+#include "core/workbench/compare/experiment/start_up.h"
 
 namespace switchyard::compare {
 namespace {
@@ -32,6 +33,8 @@ public:
         ready_.resize(arms_.size());
         unaccounted_.resize(arms_.size());
         done_.resize(arms_.size(), 0);
+        start_ups_.resize(arms_.size());
+        written_steps_.resize(arms_.size());
     }
 
     Comparison run() {
@@ -89,7 +92,6 @@ private:
             if (result_.arms[at].ok()) prepare(at, seed, round);
             if (at != settings_.reference_arm || round > 0) continue;
             if (!result_.arms[at].ok()) return fail_external_arms(seed);
-            if (settings_.shared_steps) shared_steps_ = settings_.shared_steps(seed);
         }
     }
 
@@ -119,8 +121,14 @@ private:
               : round > 0 ? " for round " + std::to_string(round + 1)
                           : ""));
         done_[at] = 0;
+        if (const auto lacks = settings_.supply ? settings_.supply({at, seed, round}) : ""; !lacks.empty())
+            return end(at, ArmStatus::failed, lacks);
+        const double before = arms_.elapsed_ms();
         auto ready = arms_.prepared(at, settings_.prepare({at, seed, round}), settings_.operation);
+        if (ready && round == 0 && settings_.written_steps)
+            written_steps_[at] = settings_.written_steps({at, seed, round});
         if (!ready || seed >= 0 || round > 0) return;
+        start_ups_[at].prepared(arms_.elapsed_ms() - before);
         if (!std::isfinite(ready->loss) && !result_.arms[at].spec.external() && !generates())
             return end(at, ArmStatus::nan, "the loss of its first batch is not finite, before any step");
         ready_[at] = std::move(ready);
@@ -206,10 +214,8 @@ private:
         return std::move(turn);
     }
 
-    // Arms of the batches that were exported have what those hold; others make their own.
     std::string wrong_batches(std::size_t at, const Turn& turn, std::int64_t steps) const {
-        if (result_.arms[at].spec.own_batches) return "";
-        return wrong_counts(shared_steps_, done_[at], steps, turn.samples, turn.tokens);
+        return wrong_counts(written_steps_[at], done_[at], steps, turn.samples, turn.tokens);
     }
 
     // Passes are over the same samples in all arms: what an arm left out would make it faster.
@@ -251,6 +257,7 @@ private:
                 const auto done = take_turn(at, steps, "while it warmed up", wall, result_.arms[at].losses);
                 if (!done) continue;
                 keep_skips(*done, steps, result_.arms[at].skipped);
+                start_ups_[at].took(wall, done->step_ms);
                 keep_costs(at, *done);
                 last[at] = wall / static_cast<double>(steps);
                 fastest = std::min(fastest, last[at]);
@@ -279,7 +286,9 @@ private:
             costs_[at].push_back(turn.step_ms[step] /
                                  (counted ? static_cast<double>(turn.step_tokens[step]) : 1.0));
         }
-        result_.arms[at].steady_from = static_cast<std::int64_t>(bench::steady_from(costs_[at]));
+        const auto steady = bench::steady_from(costs_[at]);
+        result_.arms[at].steady_from = static_cast<std::int64_t>(steady);
+        result_.arms[at].start_up_ms = start_ups_[at].until(steady);
     }
 
     // Whether a quarter of all steps came after the last change, in every arm.
@@ -478,11 +487,12 @@ private:
     std::vector<std::optional<Ready>> ready_;  // of the first start of each arm
     std::size_t drift_base_ = 0;               // the arm that drifts are from
     std::vector<std::vector<double>> unaccounted_;
-    std::vector<StepCounts> shared_steps_;
-    std::int64_t pass_samples_ = 0;           // where passes are over samples, by the first turn
-    std::int64_t prompt_tokens_ = -1;         // likewise; -1: nobody has told
-    std::vector<std::int64_t> done_;          // steps since each arm prepared
-    std::vector<std::vector<double>> costs_;  // of the steps that warmed up, by arm
+    std::vector<std::vector<StepCounts>> written_steps_;  // by arm
+    std::int64_t pass_samples_ = 0;                       // where passes are over samples, by the first turn
+    std::int64_t prompt_tokens_ = -1;                     // likewise; -1: nobody has told
+    std::vector<std::int64_t> done_;                      // steps since each arm prepared
+    std::vector<std::vector<double>> costs_;              // of the steps that warmed up, by arm
+    std::vector<StartUp> start_ups_;                      // of the first start
     ExperimentPlan plan_;
     double restart_ms_ = 0.0;      // that it takes to start and prepare all arms
     int repeats_left_ = 0;         // of blocks in which an arm was disturbed

@@ -74,9 +74,11 @@ struct ExperimentSettings {
     // After every arm has prepared: the drift of an arm's first step from that of another, files that their
     // preparations named.
     std::function<Drift(std::size_t arm, std::size_t base)> drift;
-    // Called after the reference arm has prepared: what the batches hold that it exported for external arms,
-    // step by step; nothing where there are none. What arms report is checked against it.
-    std::function<std::vector<StepCounts>(int seed)> shared_steps;
+    // Before an arm prepares, and after the reference arm: makes what it loads. "", or why it cannot.
+    std::function<std::string(const Preparation&)> supply;
+    // After an arm has prepared: what the batches of a file hold that it trains on, step by step; nothing
+    // where it makes its own. What it reports is checked against it.
+    std::function<std::vector<StepCounts>(const Preparation&)> written_steps;
     std::function<void(const ExperimentProgress&)> progress;
     std::function<bool()> stop;
     std::function<bench::MachineClock()> clock = [] { return bench::read_machine_clock(); };

@@ -24,7 +24,7 @@ public:
 
 private:
     void double_up() {
-        for (std::int64_t size = 1; going(); size = std::min(2 * size, settings_.most)) {
+        for (std::int64_t size = 1; going() && size < too_large_; size = std::min(2 * size, settings_.most)) {
             if (const auto end = estimated_end(); end && *end < size) return;
             attempt(size);
         }

@@ -64,6 +64,7 @@ std::string row_of(const Comparison& comparison, std::size_t at) {
     return "| " + plain(arm.spec.name) + " | " + plain(speed) + " | " +
            (pair == nullptr ? "" : base::digits(pair->p_corrected, 2)) + " | " +
            (arm.ok() ? base::digits(arm.samples_per_second) : "-") + " | " +
+           (std::isfinite(arm.start_up_ms) ? base::digits(arm.start_up_ms / 1e3) + " s" : "-") + " | " +
            (arm.peak_memory_bytes < 0 ? "-" : base::bytes_text(static_cast<double>(arm.peak_memory_bytes))) +
            " | " + verdict + " |\n";
 }
@@ -115,7 +116,7 @@ std::string markdown(const Comparison& comparison, const GateResult& result, con
     std::string text = "### switchyard compare: " + (result.findings.empty() ? "no gate" : found) + "\n\n" +
                        plain(title) + "\n\n| Arm | Times as fast [95 %] | p | " +
                        (comparison.operation == Operation::generate ? "Prompts/s" : "Samples/s") +
-                       " | Peak memory | Verdict |\n" + "|---|---|---|---|---|---|\n";
+                       " | Start-up | Peak memory | Verdict |\n" + "|---|---|---|---|---|---|---|\n";
     for (std::size_t at = 0; at < comparison.arms.size(); ++at) text += row_of(comparison, at);
     std::string list;
     for (const auto& finding : result.findings) {

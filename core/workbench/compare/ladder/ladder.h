@@ -49,7 +49,7 @@ struct Ladder {
     std::optional<Operation> operation = {};  // nothing: it does not say
     std::vector<std::string> set;
     std::map<std::string, LadderScale> scales;
-    std::vector<Rung> rungs;  // a parent always before its children, else in the order of the file
+    std::vector<Rung> rungs;  // below each all that stands on it, else in the order of the file
 
     // The title, and what `--scale NAME` makes other than it says; `scale` may be empty.
     std::string heading(const std::string& scale) const;

@@ -42,6 +42,10 @@ Json maybe(const std::optional<double>& value) {
 
 }  // namespace
 
+std::string start_up_text(const ArmResult& arm) {
+    return std::isfinite(arm.start_up_ms) ? base::digits(arm.start_up_ms / 1e3) + " s" : "-";
+}
+
 std::vector<LadderRow> ladder_rows(const Ladder& ladder, const std::vector<RungPlace>& places,
                                    const Comparison& comparison) {
     const auto arm_of = [&](std::size_t rung) -> std::optional<std::size_t> {
@@ -97,6 +101,7 @@ std::string ladder_text(const Ladder& ladder, const std::string& scale, const st
                             {"over its parent [95 %]"},
                             {"batch"},
                             {"lr"},
+                            {"start-up"},
                             {"memory"},
                             {"stable"}});
     for (const auto& row : rows) {
@@ -113,7 +118,7 @@ std::string ladder_text(const Ladder& ladder, const std::string& scale, const st
                        ratio_text(row.over_base), ratio_text(row.over_parent),
                        row.place->batch > 0 ? std::to_string(row.place->batch) : "-",
                        row.place->learning_rate > 0.0 ? base::digits(row.place->learning_rate, 2) : "-",
-                       memory_text(*row.result), stable_text(*row.result)});
+                       start_up_text(*row.result), memory_text(*row.result), stable_text(*row.result)});
         }
         if (const auto published = row.rung->published.text(); !published.empty())
             table.note("published: " + published);
@@ -141,6 +146,7 @@ Json ladder_json(const Ladder& ladder, const std::string& scale, const std::vect
                          {"batch", row.place->batch > 0 ? Json(row.place->batch) : Json(nullptr)},
                          {"learning_rate",
                           row.place->learning_rate > 0.0 ? Json(row.place->learning_rate) : Json(nullptr)},
+                         {"start_up_ms", ran ? base::number_or_null(row.result->start_up_ms) : Json(nullptr)},
                          {"peak_memory_bytes", ran && row.result->peak_memory_bytes >= 0
                                                    ? Json(row.result->peak_memory_bytes)
                                                    : Json(nullptr)},

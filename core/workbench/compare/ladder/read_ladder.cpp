@@ -1,6 +1,6 @@
 // A ladder's file, read and checked. All mistakes are told at once.
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/config/guard_text.h"
@@ -193,17 +193,19 @@ private:
         return way;
     }
 
-    // Parents before their children; where there is a choice, in the order of the file.
+    // As a tree is read: below each rung all that stands on it, in the order of the file.
     void order() {
         std::vector<Rung> ordered;
-        std::set<std::string> there;
-        while (ordered.size() < ladder_.rungs.size()) {
-            for (const auto& rung : ladder_.rungs) {
-                if (!there.contains(rung.name) && (rung.on.empty() || there.contains(rung.on)))
-                    there.insert(rung.name), ordered.push_back(rung);
-            }
-        }
+        add_all_on("", ordered);
         ladder_.rungs = std::move(ordered);
+    }
+
+    void add_all_on(const std::string& below, std::vector<Rung>& ordered) const {
+        for (const auto& rung : ladder_.rungs) {
+            if (rung.on != below) continue;
+            ordered.push_back(rung);
+            add_all_on(rung.name, ordered);
+        }
     }
 
     std::string text_, file_;

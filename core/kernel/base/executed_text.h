@@ -11,9 +11,8 @@ namespace switchyard::base {
 enum class Called { in_training, at_all, by_phase };
 
 // "attention torch@math, optimizer torch": who was called, slot by slot, from what was counted
-// ({"attention": [{"component": ..., "plugin": ..., "variant": ..., "phase": ...}, ...], ...}).
-// Called::at_all tells the phases where they had others: "attention flash (decode) + torch@math (prefill)".
-// What is not so formed is passed over: other programs write it too.
+// ({"attention": [{"component": ..., "plugin": ..., "variant": ..., "phase": ...}, ...], ...}). What is not
+// so formed is passed over: other programs write it too.
 std::string executed_text(const Json& executed, Called when = Called::in_training);
 
 }  // namespace switchyard::base

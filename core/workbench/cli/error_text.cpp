@@ -1,9 +1,8 @@
 #include "core/workbench/cli/error_text.h"
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <string_view>
+
+#include "core/workbench/cli/memory_advice.h"
 
 namespace switchyard::cli {
 
@@ -16,20 +15,10 @@ std::string without_frames(const std::string& said) {
     return text.substr(0, text.find_last_not_of("\n ") + 1);
 }
 
-bool tells_of_memory(const std::string& said) {
-    // The first is of core/kernel/machine/cpu_allocator.cpp.
-    constexpr std::array<std::string_view, 5> signs{"cannot allocate ", "can't allocate memory",
-                                                    "out of memory", "not enough memory", "std::bad_alloc"};
-    return std::ranges::any_of(signs,
-                               [&](std::string_view sign) { return said.find(sign) != std::string::npos; });
-}
-
-std::string error_text(const std::string& said) {
-    constexpr std::string_view advice =
-        "\nless memory is needed with a smaller batch.size (and more train.grad_accumulation_steps for it), "
-        "a smaller\nbatch.max_length, or train.recompute = \"layers\"";
+std::string error_text(const std::string& said, std::string_view command) {
     auto text = without_frames(said);
-    if (tells_of_memory(text) && text.find(advice) == std::string::npos) text += advice;
+    if (is_out_of_memory(text) && text.find(less_memory) == std::string::npos)
+        text += how_to_need_less(command);
     return text;
 }
 

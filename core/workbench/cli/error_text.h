@@ -2,15 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace switchyard::cli {
 
 // Without the stack that LibTorch's errors carry.
 std::string without_frames(const std::string& said);
-// Whether there was too little memory: by the words of the allocator, of LibTorch on a device, or of the
-// standard library.
-bool tells_of_memory(const std::string& said);
-// Without the stack, and what needs less memory where it was lacking.
-std::string error_text(const std::string& said);
+// Without the stack, and with what needs less memory (memory_advice.h) where it was lacking and nobody has
+// said so yet.
+std::string error_text(const std::string& said, std::string_view command);
 
 }  // namespace switchyard::cli

@@ -45,15 +45,15 @@ constexpr std::array<Advice, 15> advices{{{"train", of_training},
 }  // namespace
 
 bool is_out_of_memory(std::string_view text) {
-    return std::ranges::any_of(
-        std::array{"cannot allocate ", "out of memory", "not enough memory", "std::bad_alloc"},
-        [&](const char* sign) { return text.find(sign) != std::string_view::npos; });
+    return std::ranges::any_of(std::array{"cannot allocate ", "can't allocate memory", "out of memory",
+                                          "not enough memory", "std::bad_alloc"},
+                               [&](const char* sign) { return text.find(sign) != std::string_view::npos; });
 }
 
 std::string how_to_need_less(std::string_view command) {
     const auto* const found = std::ranges::find(advices, command, &Advice::command);
     if (found == advices.end()) return "";
-    return "\nless memory is needed with " + std::string(found->text);
+    return "\n" + std::string(less_memory) + std::string(found->text);
 }
 
 }  // namespace switchyard::cli

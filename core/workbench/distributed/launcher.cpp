@@ -104,9 +104,10 @@ public:
                     if (!rank.ending) ::kill(rank.process, signal);
             }
             look_for_endings();
-            if (first_failed_ && Clock::now() >= kill_at_)
-                for (const auto& rank : ranks_)
-                    if (!rank.ending) ::kill(-rank.process, SIGKILL);
+            if (!first_failed_ || Clock::now() < kill_at_) continue;
+            kills_ = true;
+            for (const auto& rank : ranks_)
+                if (!rank.ending) ::kill(-rank.process, SIGKILL);
         }
         for (std::size_t rank = 0; rank < ranks_.size(); ++rank) finish_lines(rank);
         conclude();
@@ -244,9 +245,13 @@ private:
             one.killed = WIFSIGNALED(status);
             if (!failed || (one.killed && !ranks_[*failed].killed)) failed = rank;
         }
-        if (!failed || first_failed_ || result_.signal != 0) return;
+        if (!failed || result_.signal != 0) return;
+        // A process that is killed takes a while to be gone, and those that miss it may end before it has.
+        const bool missed = first_failed_ && !result_.killed && !kills_ && ranks_[*failed].killed;
+        if (first_failed_ && !missed) return;
         first_failed_ = failed;
         result_.killed = ranks_[*failed].killed;
+        if (missed) return;
         kill_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(launch_.seconds_to_end));
     }
@@ -272,6 +277,7 @@ private:
     std::vector<Rank> ranks_;
     std::optional<std::size_t> first_failed_;
     Clock::time_point kill_at_;
+    bool kills_ = false;  // those that had not ended by then
     LaunchResult result_;
 };
 

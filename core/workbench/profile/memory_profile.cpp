@@ -109,8 +109,6 @@ void add_rest(Parts& parts, std::int64_t live) {
 
 }  // namespace
 
-std::int64_t MemoryPoint::total() const { return std::accumulate(parts.begin(), parts.end(), std::int64_t{0}); }
-
 MemoryProfile memory_profile(const Recording& recording, const MemoryRecording& memory, std::size_t points) {
     MemoryProfile profile;
     if (recording.events.empty()) return profile;

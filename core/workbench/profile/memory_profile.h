@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -54,7 +55,7 @@ using Parts = std::array<std::int64_t, memory_classes>;  // bytes by class
 struct MemoryPoint {
     double ms = 0.0;
     Parts parts{};
-    std::int64_t total() const;
+    std::int64_t total() const { return std::accumulate(parts.begin(), parts.end(), std::int64_t{0}); }
 };
 
 struct MemoryProfile {

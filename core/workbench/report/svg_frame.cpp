@@ -30,7 +30,7 @@ std::string x_axis(const Axis& axis, const Frame& frame, const std::string& labe
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const double x = frame.at_x(axis.ticks[i]);
         svg += line_from(x, frame.bottom, x, frame.bottom + 5.0, "axis");
-        svg += text_at(x, frame.bottom + 18.0, "middle", "tick", labels[i]);
+        svg += tick_label(x, frame.bottom + 18.0, labels[i]);
     }
     svg += line_from(frame.left, frame.bottom, frame.right, frame.bottom, "axis");
     return svg + axis_title((frame.left + frame.right) / 2.0, frame.bottom + 35.0, "middle",

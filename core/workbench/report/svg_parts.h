@@ -49,6 +49,13 @@ inline std::string open_plot(const std::string& title, const std::string& descri
            escape(title) + "</title>\n<desc>" + escape(description) + "</desc>\n";
 }
 
+// A number below an axis: in the middle of its tick, but at the very left, where there is no room for half
+// of it.
+inline std::string tick_label(double x, double y, const std::string& label) {
+    const bool fits = x >= digit_width * static_cast<double>(label.size()) / 2.0;
+    return text_at(x, y, fits ? "middle" : "start", "tick", label);
+}
+
 // Ticks below a plot, with lines through it. `at`: where a value lies.
 template <class At>
 std::string axis_ticks(const std::vector<double>& ticks, const std::vector<std::string>& labels, const At& at,
@@ -57,7 +64,7 @@ std::string axis_ticks(const std::vector<double>& ticks, const std::vector<std::
     for (std::size_t i = 0; i < ticks.size(); ++i) {
         const double x = at(ticks[i]);
         svg += line_from(x, 0.0, x, bottom, "grid") + line_from(x, bottom, x, bottom + 5.0, "axis") +
-               text_at(x, bottom + 18.0, "middle", "tick", labels[i]);
+               tick_label(x, bottom + 18.0, labels[i]);
     }
     return svg;
 }

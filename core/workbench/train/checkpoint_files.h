@@ -1,5 +1,5 @@
-// The files of a checkpoint's folder: one of each kind, or where ranks wrote it together one of each rank, named
-// as Hugging Face names weights in several files, with an index.
+// The files of a checkpoint's folder: one of each kind, or where ranks wrote it together one of each rank,
+// named as Hugging Face names weights in several files, with an index.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Tensors that ranks have of their own, such as parts of an optimizer's state, brought to those that save them.
+// Tensors that ranks have of their own, such as parts of an optimizer's state, brought to those that save
+// them.
 #pragma once
 
 #include <cstdint>

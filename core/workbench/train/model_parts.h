@@ -77,7 +77,7 @@ public:
     // On all ranks: of those of all layers, cut as this rank's are, what the stages have.
     void take_of_stages(model::Parameters& layers) const;
 
-    // What a checkpoint has is written by those ranks that have the first batches, each parameter whole by one
+    // What a checkpoint has is written by the ranks that have the first batches, each parameter whole by one
     // of them, with its state.
     CheckpointPart checkpoint_part() const;
     // On all ranks: what this one writes.

@@ -1,6 +1,6 @@
-// A checkpoint that ranks write together, each what it has whole of it (checkpoint.h): it is there when the last
-// part is, for the first rank then renames its folder. All write into one folder, which has to be the same for
-// all of them.
+// A checkpoint that ranks write together, each what it has whole of it (checkpoint.h): it is there when the
+// last part is, for the first rank then renames its folder. All write into one folder, which has to be the
+// same for all of them.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace switchyard::train {
 
-// On all ranks, with what each writes, for the `number`th time. `folder`: of all checkpoints of the run. An error
-// is the same on all; then earlier checkpoints are what they were.
+// On all ranks, with what each writes, for the `number`th time. `folder`: of all checkpoints of the run. An
+// error is the same on all; then earlier checkpoints are what they were.
 std::string save_together(distributed::Group& world, std::int64_t number, const std::string& folder,
                           const CheckpointPart& part, const TrainingState& state,
                           const model::Parameters& parameters, std::int64_t keep);

@@ -117,8 +117,8 @@ struct TrainerHooks {
     std::function<void(std::int64_t done, std::int64_t total)> on_eval_progress;
     // More scores of the weights as they are evaluated; nullopt: asked to stop. May be empty.
     std::function<std::optional<score::Metrics>()> more_scores;
-    // Saves a checkpoint, with all parameters; a text is an error, after which training stops. Where ranks write
-    // one together it is called on all of them, each with what it writes, and calls Trainer::save.
+    // Saves a checkpoint, with all parameters; a text is an error, after which training stops. Where ranks
+    // write one together it is called on all of them, each with what it writes, and calls Trainer::save.
     std::function<std::string(const TrainingState&, const model::Parameters&)> save;
     // The checkpoint of this evaluation, which is saved, is the best now.
     std::function<std::string(const BestSoFar::Best&)> on_best;

@@ -195,7 +195,8 @@ TEST_CASE("numbers that commands do not take are told with their range") {
         {{"compare", job, "--timeout", "x"}, "--timeout: expected a number from 0.001"},
         {{"compare", job, "--order-seed", "-1"}, "--order-seed: expected a whole number from 0"},
         {{"compare", job, "--seeds", "1001"}, "--seeds: expected a whole number from 1 to 1000"},
-        {{"compare", job, "--operation", "sing"}, "--operation: sing; expected step, epoch, forward or data"},
+        {{"compare", job, "--operation", "sing"},
+         "--operation: sing; expected step, epoch, forward, data or generate"},
         {{"compare", job, "--samples", "0"}, "--samples: expected a whole number from 1 to 100000000"},
         {{"compare", job, "--samples", "9"},
          "error: --samples is for passes, as those of --operation epoch; batch.size says how many a step "

@@ -1,5 +1,6 @@
 // How errors are told: which of them mean that memory was lacking. To add a case: the words of a library.
 #include "core/workbench/cli/error_text.h"
+#include "core/workbench/cli/memory_advice.h"
 
 #include <switchyard_test.h>
 
@@ -14,21 +15,21 @@ TEST_CASE(
                              "DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes.",
                              "CUDA out of memory. Tried to allocate 20.00 GiB.", "std::bad_alloc"}) {
         INFO(said);
-        CHECK(cli::tells_of_memory(said));
-        const auto told = cli::error_text(said);
+        CHECK(cli::is_out_of_memory(said));
+        const auto told = cli::error_text(said, "train");
         CHECK_THAT(told, test::contains(said));
         CHECK_THAT(told, test::contains("smaller batch.size"));
         CHECK_THAT(told, test::contains("train.recompute"));
-        CHECK(cli::error_text(told) == told);  // of a process that passes it on
+        CHECK(cli::error_text(told, "train") == told);  // of a process that passes it on
     }
     for (const char* said : {"the memory of the job is not known", "cannot open a.toml", ""}) {
-        CHECK_FALSE(cli::tells_of_memory(said));
-        CHECK(cli::error_text(said) == said);
+        CHECK_FALSE(cli::is_out_of_memory(said));
+        CHECK(cli::error_text(said, "train") == said);
     }
 }
 
 TEST_CASE("LibTorch's stack is not told") {
-    CHECK(cli::error_text("CUDA out of memory.\nException raised from malloc at cuda.cpp:1\nframe #0: x")
+    CHECK(cli::error_text("CUDA out of memory.\nException raised from malloc at cuda.cpp:1\nframe #0: x", "train")
               .starts_with("CUDA out of memory.\nless memory "));
     CHECK(cli::without_frames("no such size\nException raised from f at g.cpp:3\nframe #0: x") ==
           "no such size");

@@ -80,5 +80,8 @@ TEST_CASE("what ran is told from what an arm counted, however it wrote it") {
         "optimizer": [{"component": "adamw", "plugin": "fast"}], "odd": 3, "odder": [4, {"component": 5}]})");
     CHECK(switchyard::base::executed_text(executed) == "attention torch@math, optimizer fast/adamw");
     CHECK(switchyard::base::executed_text(executed, switchyard::base::Called::at_all) ==
-          "attention torch@flash (eval) + torch@math (train), optimizer fast/adamw");
+          "attention torch@flash + torch@math, optimizer fast/adamw");
+    CHECK(switchyard::base::executed_text(executed, switchyard::base::Called::by_phase) ==
+          "train: attention torch@math, optimizer fast/adamw; "
+          "eval: attention torch@flash, optimizer fast/adamw");
 }

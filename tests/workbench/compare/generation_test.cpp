@@ -200,7 +200,8 @@ TEST_CASE("the text and the page of a generation") {
                contains("ms a pass [95 %]") && contains("new tokens/s") && contains("prompts/s"));
     CHECK_THAT(outcome.out, contains("prefill, ms [95 %]") && contains("same tokens"));
     CHECK_THAT(outcome.out, contains("first tokens, from the base"));
-    CHECK_THAT(outcome.out, contains("; prefill: attention naive") && contains(" decode:"));
+    CHECK_THAT(outcome.out,
+               contains("attention=naive: ") && contains("prefill: attention naive") && contains("decode:"));
     CHECK_THAT(bytes_of(page), contains("<h2>Prefill and decode</h2>") && contains("First tokens") &&
                                    contains("wrote as many tokens after the same prompts"));
     const auto plan = run(

@@ -183,10 +183,9 @@ TEST_CASE("generation: first token and each token apart, rates and tails") {
 
 TEST_CASE("who read the prompts and who chose what follows is told") {
     const auto result = benched({InferringArm{}}, generating());
-    const std::string told = "arm: attention flash (decode) + torch (prefill), linear gemm";
-    CHECK_THAT(to_text(result), contains("\nwhat ran\n  " + told + "\n"));
-    CHECK_THAT(inference_page(result, {}),
-               contains("attention flash (decode) + torch (prefill), linear gemm"));
+    const std::string told = "prefill: attention torch, linear gemm; decode: attention flash, linear gemm";
+    CHECK_THAT(to_text(result), contains("\nwhat ran\n  arm: " + told + "\n"));
+    CHECK_THAT(inference_page(result, {}), contains(told));
     const auto attention = to_json(result)["arms"][0]["results"][0]["executed"]["attention"];
     CHECK(attention[0]["phase"] == "prefill");
     CHECK(attention[0]["plugin"] == "torch");

@@ -86,9 +86,10 @@ TEST_CASE("one word changes precision: speed, memory, drift, skipped steps and s
 
 TEST_CASE("each arm tells what a step's memory is for, where its peak is and over its time") {
     const TinyJob job;
-    const auto json = compared(
-        job, {"--arm", "plain: precision.backend=amp/fp32", "--arm", "again: precision.backend=amp/fp32",
-              "--arm", "half: precision.backend=amp/bf16_pure", "--arm", "two: ranks=2 batch.size=2"});
+    const auto json =
+        compared(job, {"--html", job.file("compare.html"), "--arm", "plain: precision.backend=amp/fp32",
+                       "--arm", "again: precision.backend=amp/fp32", "--arm",
+                       "half: precision.backend=amp/bf16_pure", "--arm", "two: ranks=2 batch.size=2"});
     const auto parts = [&](std::size_t arm) {
         return json["arms"][arm]["observed"]["memory"]["parts_at_peak"];
     };

@@ -282,7 +282,8 @@ TEST_CASE("a decoding step in steady state asks the system for no memory") {
         const test::DecodingModel model(
             family, "flash",
             {"cache.kind=" + kind, "cache.dtype=" + dtype, "cache.page_size=4", "batch.max_length=64"});
-        infer::CachedRows rows(model.config, *model.model);
+        // As generation says it, which knows how many samples a prompt has.
+        infer::CachedRows rows(model.config, *model.model, {.rows = 4, .length = 64});
         const auto drawn = [](std::int64_t count) { return test::drawn_tokens(count, 50, 1); };
         const auto source = family.reads_source() ? drawn(5) : Ids{};
         rows.begin({{source, drawn(7)}, {source, drawn(9)}});

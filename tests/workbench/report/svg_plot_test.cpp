@@ -6,6 +6,7 @@
 #include "core/workbench/report/svg_axis.h"
 #include "core/workbench/report/svg_bands.h"
 #include "core/workbench/report/svg_forest.h"
+#include "core/workbench/report/svg_frame.h"
 #include "core/workbench/report/svg_plot.h"
 #include "core/workbench/report/svg_roofline.h"
 #include "core/workbench/report/svg_timeline.h"
@@ -66,6 +67,15 @@ TEST_CASE("a bar of parts is as long as they are together, and the axis holds it
     REQUIRE(std::regex_search(svg, second, rect("d")));
     CHECK(std::stod(second[1]) == Approx(std::stod(first[1]) + std::stod(first[2])).margin(0.11));
     CHECK(std::stod(second[2]) == Approx(9.0 * std::stod(first[2])).margin(1.0));
+}
+
+TEST_CASE("a number at the left end of an axis stays within the plot") {
+    const auto ticks = axis_around(0.0, 1.0, 4);
+    const auto at_edge = x_axis(ticks, {2.0, 0.0, 400.0, 50.0, ticks, ticks}, "seconds");
+    CHECK_THAT(at_edge, contains("<text x=\"2\" y=\"68\" text-anchor=\"start\" class=\"tick\">0.0<"));
+    CHECK_THAT(at_edge, contains("text-anchor=\"middle\" class=\"tick\">1.0<"));
+    const auto inside = x_axis(ticks, {40.0, 0.0, 400.0, 50.0, ticks, ticks}, "seconds");
+    CHECK_THAT(inside, !contains("text-anchor=\"start\" class=\"tick\""));
 }
 
 TEST_CASE("a curve ends in the corners of its frame") {

@@ -7,9 +7,8 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
-
-#include <c10/util/intrusive_ptr.h>
 
 #include "core/kernel/runtime/call_observer.h"
 #include "core/workbench/model/parameter_storage.h"
@@ -25,22 +24,16 @@ namespace {
 
 constexpr int layers = 5;
 
-// Ranks that know how many whole layers are on their way to this one, as memory that is there for them.
+// Ranks that know how many whole layers are on their way to this one: begun, and not waited for yet.
 class CountedGathers final : public distributed::Group {
 public:
     explicit CountedGathers(distributed::Group& group) : group_(group) {}
     std::unique_ptr<distributed::Transfer> gather_pieces(const at::Tensor& own, const at::Tensor& all,
                                                          const std::vector<std::int64_t>& sizes) override {
-        ++begun;
-        arriving_.emplace_back(all.getIntrusivePtr());
-        return group_.gather_pieces(own, all, sizes);
+        ++begun, ++arriving;
+        return std::make_unique<Awaited>(group_.gather_pieces(own, all, sizes), arriving);
     }
-    int arriving() const {
-        int count = 0;
-        for (const auto& one : arriving_) count += one.expired() ? 0 : 1;
-        return count;
-    }
-    int begun = 0;
+    int begun = 0, arriving = 0;
 
     distributed::Place place() const override { return group_.place(); }
     distributed::Store& store() override { return group_.store(); }
@@ -66,10 +59,22 @@ public:
     }
 
 private:
-    using Weak = c10::weak_intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>;
+    class Awaited final : public distributed::Transfer {
+    public:
+        Awaited(std::unique_ptr<distributed::Transfer> transfer, int& arriving)
+            : transfer_(std::move(transfer)), arriving_(&arriving) {}
+        void wait() override {
+            transfer_->wait();
+            if (std::exchange(waits_, false)) --*arriving_;
+        }
+
+    private:
+        std::unique_ptr<distributed::Transfer> transfer_;
+        int* arriving_;
+        bool waits_ = true;
+    };
 
     distributed::Group& group_;
-    std::vector<Weak> arriving_;
 };
 
 std::string layer_named(int number) { return "decoder." + std::to_string(number) + "."; }
@@ -93,7 +98,7 @@ public:
     }
     void observe(const runtime::ObservedCall& call) override {
         if (thread_ != std::this_thread::get_id()) return;
-        Moment moment{std::string(call.place), call.pass, call.again, {}, {}, gathers_->arriving()};
+        Moment moment{std::string(call.place), call.pass, call.again, {}, {}, gathers_->arriving};
         for (const auto& parameter : parameters_->all()) {
             for (int layer = 0; layer < layers; ++layer) {
                 if (parameter.value.dim() < 2 || !parameter.name.starts_with(layer_named(layer))) continue;

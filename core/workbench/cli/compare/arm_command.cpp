@@ -183,7 +183,7 @@ int serve() {
             if (base::text_of(message, "type") == "quit") break;
             answers.say(arm.answer(message));
         } catch (const std::exception& error) {
-            answers.say({{"type", "error"}, {"text", error_text(error.what())}});
+            answers.say({{"type", "error"}, {"text", error_text(error.what(), "compare")}});
         }
     }
     return Exit::fine;

@@ -17,7 +17,7 @@
 #include "core/workbench/bench/bench_sweep.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/compare/compare_messages.h"
-#include "core/workbench/cli/error_text.h"
+#include "core/workbench/cli/memory_advice.h"
 #include "core/workbench/cli/job/planned_job.h"
 #include "core/workbench/cli/progress.h"
 #include "core/workbench/compare/experiment/experiment.h"
@@ -30,7 +30,7 @@ namespace {
 
 // It says so, or the system ended it, as it does where memory has run out.
 bool lacked_memory(const std::string& reason) {
-    return tells_of_memory(reason) || reason.find("signal 9") != std::string::npos;
+    return is_out_of_memory(reason) || reason.find("signal 9") != std::string::npos;
 }
 
 // While it lives, the system ends processes that this one starts before anything else where it runs out of

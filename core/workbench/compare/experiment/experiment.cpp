@@ -10,6 +10,7 @@
 #include "core/workbench/compare/arms/generated_turn.h"
 #include "core/workbench/compare/experiment/experiment_plan.h"
 #include "core/workbench/compare/experiment/judge_arms.h"
+#include "core/workbench/compare/experiment/skipped_steps.h"
 #include "core/workbench/compare/experiment/start_up.h"
 
 namespace switchyard::compare {
@@ -232,18 +233,7 @@ private:
                "; each is over " + std::to_string(pass_samples_);
     }
 
-    // Where an arm reports only how many, the first steps of the turn count as skipped: a loss scale backs
-    // off at once.
-    static void keep_skips(const Turn& turn, std::int64_t steps, std::vector<bool>& skipped) {
-        for (std::int64_t step = 0; step < steps; ++step) {
-            skipped.push_back(turn.step_skipped.empty()
-                                  ? step < turn.skipped
-                                  : turn.step_skipped[static_cast<std::size_t>(step)] > 0);
-        }
-    }
-
-    // In turns, as later, until times of all arms have become steady. The last turn's times are what is
-    // planned with.
+    // In turns, as later, until times of all arms are steady. The last turn's are what is planned with.
     void warm_up() {
         tell("warming up");
         std::vector<double> spent(arms_.size(), 0.0), last(arms_.size(), 0.0);
@@ -279,7 +269,7 @@ private:
         plan(last);
     }
 
-    // Times of the steps that warm up, by what each has to do.
+    // Of the steps that warm up, by what each has to do.
     void keep_costs(std::size_t at, const Turn& turn) {
         for (std::size_t step = 0; step < turn.step_ms.size(); ++step) {
             const bool counted = !turn.step_tokens.empty() && turn.step_tokens[step] > 0;
@@ -497,8 +487,8 @@ private:
     double restart_ms_ = 0.0;      // that it takes to start and prepare all arms
     int repeats_left_ = 0;         // of blocks in which an arm was disturbed
     double used_ms_ = 0.0;         // of the time that is allowed
-    std::int64_t seed_steps_ = 0;  // of all arms and seeds so far
-    double seeds_ms_ = 0.0;        // that these took
+    std::int64_t seed_steps_ = 0;  // of all arms and seeds so far, which took:
+    double seeds_ms_ = 0.0;
 };
 
 }  // namespace

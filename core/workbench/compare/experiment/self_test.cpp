@@ -152,7 +152,7 @@ bool finds(const SelfTestRow& row, int replays) {
     return !row.must_find || row.slowed.slower >= 1.0 - allowed_share(replays);
 }
 
-std::string percent(double share) {
+std::string told_share(double share) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f %%", 100.0 * share);
     return text;
@@ -226,12 +226,12 @@ std::string to_text(const std::vector<SelfTestRow>& rows, const SelfTestSettings
          {"CANNOT TELL"}});
     for (const auto& row : rows) {
         const auto cells = [&](const VerdictShares& shares) {
-            return std::vector<std::string>{row.name, percent(shares.faster), percent(shares.slower),
-                                            percent(shares.same), percent(shares.cannot_tell)};
+            return std::vector<std::string>{row.name, told_share(shares.faster), told_share(shares.slower),
+                                            told_share(shares.same), told_share(shares.cannot_tell)};
         };
         auto first = cells(row.against_itself);
-        first.push_back(percent(row.missed));
-        first.push_back("+-" + percent(row.half_width));
+        first.push_back(told_share(row.missed));
+        first.push_back("+-" + told_share(row.half_width));
         table.row(first);
         if (says_too_much(row, settings.replays)) table.note("MORE than 5 % FASTER and SLOWER");
         found.row(cells(row.slowed));

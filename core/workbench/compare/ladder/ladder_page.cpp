@@ -100,17 +100,19 @@ std::string ladder_section(const Ladder& ladder, const std::string& scale,
     for (const auto& row : rows) {
         const bool ran = row.result != nullptr && row.result->ok();
         const auto& stable = ran ? row.result->stability.stable : std::optional<bool>();
-        table.row({name_html(row), ran ? page_value(writes ? row.result->tokens_per_second : row.result->samples_per_second) : "–",
-                   ratio_html(row.over_base), ratio_html(row.over_parent),
-                   row.place->batch > 0 ? std::to_string(row.place->batch) : "–",
-                   row.place->learning_rate > 0.0 ? page_value(row.place->learning_rate, 2) : "–",
-                   ran && std::isfinite(row.result->start_up_ms) ? start_up_text(*row.result) : "–",
-                   ran && row.result->peak_memory_bytes >= 0
-                       ? base::bytes_text(static_cast<double>(row.result->peak_memory_bytes))
-                       : "–",
-                   !stable   ? "–"
-                   : *stable ? "yes"
-                             : "<span class=\"bad\">no</span>"});
+        table.row(
+            {name_html(row),
+             ran ? page_value(writes ? row.result->tokens_per_second : row.result->samples_per_second) : "–",
+             ratio_html(row.over_base), ratio_html(row.over_parent),
+             row.place->batch > 0 ? std::to_string(row.place->batch) : "–",
+             row.place->learning_rate > 0.0 ? page_value(row.place->learning_rate, 2) : "–",
+             ran && std::isfinite(row.result->start_up_ms) ? start_up_text(*row.result) : "–",
+             ran && row.result->peak_memory_bytes >= 0
+                 ? base::bytes_text(static_cast<double>(row.result->peak_memory_bytes))
+                 : "–",
+             !stable   ? "–"
+             : *stable ? "yes"
+                       : "<span class=\"bad\">no</span>"});
     }
     return section("Ladder", "<p>" + escape(ladder.heading(scale)) + "</p>\n" +
                                  waterfall_of(ladder.heading(scale), rows) + table.html() +
@@ -118,7 +120,7 @@ std::string ladder_section(const Ladder& ladder, const std::string& scale,
                                       "process to the end of its first "
                                       "steady step, with what it loads, compiles, captures and warms up. "
                                       "Published figures are of other machines: "
-                                      "what a rung adds may be compared, "
+                                      "what a rung adds may be compared, " +
                                       std::string(writes ? "tokens" : "samples") + " a second may not."));
 }
 

@@ -112,7 +112,7 @@ footer { margin-top: 40px; color: var(--muted); font-size: .82rem; }
   .facts th { width: auto; white-space: normal; }
   .matrix th { max-width: 9em; }
 }
-/* A table of eight columns needs all that the page has at its widest. */
+/* A table of nine columns needs all that the page has at its widest. */
 @media screen and (max-width: 980px) {
   table.cards, table.cards tbody, table.cards tr, table.cards td { display: block; }
   table.cards thead { display: none; }
@@ -126,7 +126,8 @@ footer { margin-top: 40px; color: var(--muted); font-size: .82rem; }
   table.cards.sorts thead th { border: 0; padding: 0; }
 }
 @media screen and (min-width: 981px) {
-  .cards td .why { min-width: 15em; }
+  .cards th:not(:last-child), .cards td:not(:last-child) { padding-right: 8px; }
+  .cards td .why { min-width: 13em; }
   .scroll > .cards td > div { min-width: 6.5em; }
   .scroll > .cards td.number > div { min-width: 0; }
   .scroll > .cards td:first-child > div { min-width: 15em; }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -229,8 +230,16 @@ void check_recomputation(const TinyJob& job, const std::string& name, const Word
 void require_same_end(const fs::path& expected, const fs::path& actual) {
     const auto last = checkpoints(expected).back();
     REQUIRE(checkpoints(actual).back() == last);
-    for (const char* file :
-         {"model.safetensors", "optimizer.safetensors", "state.json", "checksums.xxh128"}) {
+    const auto files_of = [&](const fs::path& run) {
+        std::set<std::string> names;
+        for (const auto& file : fs::directory_iterator(run / "checkpoints" / last))
+            names.insert(file.path().filename().string());
+        return names;
+    };
+    const auto files = files_of(expected);
+    CHECK(files_of(actual) == files);
+    CHECK(files.contains("state.json"));
+    for (const auto& file : files) {
         INFO(file);
         // Not REQUIRE(a == b): that would print megabytes.
         const bool same = bytes_of(expected / "checkpoints" / last / file) ==

@@ -249,11 +249,11 @@ private:
         // A process that is killed takes a while to be gone, and those that miss it may end before it has.
         const bool missed = first_failed_ && !result_.killed && !kills_ && ranks_[*failed].killed;
         if (first_failed_ && !missed) return;
+        if (!first_failed_)
+            kill_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                          std::chrono::duration<double>(launch_.seconds_to_end));
         first_failed_ = failed;
         result_.killed = ranks_[*failed].killed;
-        if (missed) return;
-        kill_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                      std::chrono::duration<double>(launch_.seconds_to_end));
     }
 
     void conclude() {

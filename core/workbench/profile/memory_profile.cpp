@@ -13,7 +13,7 @@ namespace {
 
 struct Block {
     std::int64_t bytes = 0;
-    std::size_t made = 0;               // its event
+    std::size_t made = 0;                // its event
     std::optional<std::size_t> ended{};  // nothing: it outlives the step
     MemoryClass is = MemoryClass::temporaries;
     std::string layer{};

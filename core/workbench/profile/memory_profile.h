@@ -18,14 +18,14 @@ namespace switchyard::profile {
 
 enum class MemoryClass : std::uint8_t {
     parameters,
-    masters,          // float32 copies that the optimizer steps
+    masters,  // float32 copies that the optimizer steps
     optimizer_state,
-    gradients,        // of parameters, from when they are made
-    activations,      // made in forward and there until backward
-    weight_forms,     // casts and packed forms of weights, made in forward and kept to the end of the step
-    batches,          // of the step
-    temporaries,      // gone when the operation, or the pass, is
-    other             // what was there before the step and is none of these
+    gradients,     // of parameters, from when they are made
+    activations,   // made in forward and there until backward
+    weight_forms,  // casts and packed forms of weights, made in forward and kept to the end of the step
+    batches,       // of the step
+    temporaries,   // gone when the operation, or the pass, is
+    other          // what was there before the step and is none of these
 };
 inline constexpr std::array<std::string_view, 9> memory_class_names{
     "parameters",   "masters", "optimizer_state", "gradients", "activations",
@@ -33,7 +33,7 @@ inline constexpr std::array<std::string_view, 9> memory_class_names{
 inline constexpr std::size_t memory_classes = memory_class_names.size();
 
 struct MemoryEvent {
-    std::int64_t at = 0;      // nanoseconds, the clock of the recording
+    std::int64_t at = 0;  // nanoseconds, the clock of the recording
     std::uint64_t address = 0;
     std::int64_t bytes = 0;   // negative: given back
     std::int64_t live = 0;    // of all tensors, after it
@@ -60,7 +60,8 @@ struct MemoryPoint {
 
 struct MemoryProfile {
     MemoryPoint peak;
-    std::vector<std::pair<std::string, std::int64_t>> layers;  // of activations, when they are most, in forward order
+    std::vector<std::pair<std::string, std::int64_t>>
+        layers;                     // of activations, when they are most, in forward order
     std::vector<MemoryPoint> line;  // in order of time, the highest of each stretch, and the end
     double step_ms = 0.0;
     std::size_t allocations = 0;

@@ -60,19 +60,16 @@ Json roofs_json(const Roofs& roofs) {
                             {"flops_per_second", flops},
                             {"of", of == roofs.products_of.end() ? "" : of->second}});
     }
-    return {{"products", products},
-            {"read_bytes_per_second", roofs.read},
-            {"copy_bytes_per_second", roofs.copy}};
+    return {
+        {"products", products}, {"read_bytes_per_second", roofs.read}, {"copy_bytes_per_second", roofs.copy}};
 }
 
 Json profile_json(const Profile& profile, const ProfileFacts& facts) {
     auto between = Json::array(), advice = Json::array();
     for (const auto& [pass, ms] : profile.between) between.push_back({{"pass", pass}, {"ms", ms}});
     for (const auto& one : profile.advice)
-        advice.push_back({{"change", one.change},
-                          {"saves", one.saves},
-                          {"measured", one.measured},
-                          {"why", one.why}});
+        advice.push_back(
+            {{"change", one.change}, {"saves", one.saves}, {"measured", one.measured}, {"why", one.why}});
     return {{"config", facts.config},
             {"command", facts.command},
             {"schedule",

@@ -27,14 +27,10 @@ base::FileError add_checksums(const std::string& folder, const std::vector<std::
     return std::nullopt;
 }
 
-base::FileError write_checksum_lines(const std::string& folder, const std::string& lines) {
-    return base::write_file_atomically(folder + "/" + checksums_name, lines);
-}
-
-base::FileError write_checksums(const std::string& folder, const std::vector<std::string>& files) {
-    std::string lines;
+base::FileError write_checksums(const std::string& folder, const std::vector<std::string>& files,
+                                std::string lines) {
     if (auto error = add_checksums(folder, files, lines)) return error;
-    return write_checksum_lines(folder, lines);
+    return base::write_file_atomically(folder + "/" + checksums_name, lines);
 }
 
 std::string checksum_fault(const std::string& folder, const std::vector<std::string>& files) {

@@ -10,13 +10,13 @@
 
 namespace switchyard::train {
 
-// Writes checksums.xxh128 in `folder` about these files of it.
-base::FileError write_checksums(const std::string& folder, const std::vector<std::string>& files);
-
-// The same in two steps: adds the lines about these files, which may be done by whoever wrote them.
+// Adds the lines about these files of a folder.
 base::FileError add_checksums(const std::string& folder, const std::vector<std::string>& files,
                               std::string& lines);
-base::FileError write_checksum_lines(const std::string& folder, const std::string& lines);
+
+// Writes checksums.xxh128 in `folder`, behind `lines` about others with those about these files.
+base::FileError write_checksums(const std::string& folder, const std::vector<std::string>& files,
+                                std::string lines = {});
 
 // Which of these files is not as it was when its checksum was written, in words that begin with its name;
 // empty if all are.

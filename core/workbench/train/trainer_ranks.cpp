@@ -74,9 +74,7 @@ Trainer::Written Trainer::written() {
         if (divided_) divided_->gather_all();
         // Some ranks gather what others have no part in, and are not waited for as long in what comes next.
         ranks_->from_first("gathered", "");
-        Written result{model->written(std::move(state)), model->written_parameters()};
-        ranks_->from_first("put together", "");
-        return result;
+        return {model->written(std::move(state)), model->written_parameters()};
     }
     Written result{std::move(state), {}};
     if (divided_) {

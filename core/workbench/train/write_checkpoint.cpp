@@ -78,7 +78,7 @@ base::FileError write_index(const std::string& aside, const char* stem, const st
         const auto file =
             part_file(stem, static_cast<std::int64_t>(i), static_cast<std::int64_t>(parts.size()));
         for (const auto& name : parts[i].at(told_weights)) map[name.get<std::string>()] = file;
-        bytes += parts[i].at(told_bytes).get<std::uint64_t>();
+        bytes += parts[i].at(told_bytes).at(stem).get<std::uint64_t>();
     }
     const json index{{"metadata", {{"total_size", bytes}}}, {"weight_map", std::move(map)}};
     return base::write_file_atomically(aside + "/" + index_file(stem), index.dump(1) + "\n");
@@ -89,26 +89,22 @@ base::FileError finish_files(const std::string& aside, const TrainingState& stat
     auto entries = json::array();
     std::vector<std::size_t> counts;
     std::string checksums;
+    const bool averaged = parts.front().at(told_averaged).get<bool>();
     for (const auto& part : parts) {
         const auto& own = part.at(told_entries);
         entries.insert(entries.end(), own.begin(), own.end());
         counts.push_back(own.size());
         checksums += part.at(told_checksums).get<std::string>();
     }
-    std::vector<std::string> files;
-    if (parts.size() > 1) {
-        files.push_back(index_file(weights_stem));
-        if (parts.front().at(told_averaged).get<bool>()) files.push_back(index_file(average_stem));
-    }
-    for (const auto& file : files)
-        if (auto error =
-                write_index(aside, file == index_file(weights_stem) ? weights_stem : average_stem, parts))
-            return error;
-    files.emplace_back("state.json");
     const auto text = to_json(state, entries, counts).dump(1) + "\n";
     if (auto error = base::write_file_atomically(aside + "/state.json", text)) return error;
-    if (auto error = add_checksums(aside, files, checksums)) return error;
-    if (auto error = write_checksum_lines(aside, checksums)) return error;
+    std::vector<std::string> files{"state.json"};
+    for (const auto* const stem : {weights_stem, average_stem}) {
+        if (parts.size() == 1 || (stem == average_stem && !averaged)) continue;
+        if (auto error = write_index(aside, stem, parts)) return error;
+        files.push_back(index_file(stem));
+    }
+    if (auto error = write_checksums(aside, files, std::move(checksums))) return error;
     return base::sync_folder(aside);
 }
 
@@ -129,28 +125,30 @@ CheckpointBegin begin_checkpoint(const std::string& folder, const Progression& p
 
 WrittenPart write_part(const std::string& aside, const CheckpointPart& part, const TrainingState& state,
                        const model::Parameters& parameters) {
-    const auto name = [&](const char* stem) { return part_file(stem, part.index, part.count); };
-    const auto path = [&](const char* stem) { return aside + "/" + name(stem); };
+    std::vector<std::string> files;
+    auto bytes = json::object();
+    const auto write = [&](const char* stem, const std::vector<model::NamedTensor>& tensors) {
+        files.push_back(part_file(stem, part.index, part.count));
+        std::uint64_t all = 0;
+        for (const auto& tensor : tensors) all += tensor.tensor.nbytes();
+        bytes[stem] = all;
+        return model::write_safetensors(aside + "/" + files.back(), tensors, {});
+    };
     std::vector<model::NamedTensor> weights;
     auto names = json::array();
-    std::uint64_t bytes = 0;
     for (const auto& parameter : parameters.all()) {
         weights.push_back({parameter.name, parameter.value});
         names.push_back(parameter.name);
-        bytes += parameter.value.nbytes();
     }
-    std::vector<std::string> files{name(weights_stem), name(optimizer_stem)};
-    if (auto error = model::write_safetensors(path(weights_stem), weights, {})) return {"", error};
+    if (auto error = write(weights_stem, weights)) return {"", error};
     const bool averaged = state.averages();
     if (averaged) {
         for (auto& [weight, value] : weights)
             if (const auto found = state.average.find(weight); found != state.average.end())
                 value = found->second;
-        files.push_back(name(average_stem));
-        if (auto error = model::write_safetensors(path(average_stem), weights, {})) return {"", error};
+        if (auto error = write(average_stem, weights)) return {"", error};
     }
-    if (auto error = model::write_safetensors(path(optimizer_stem), optimizer_tensors(state), {}))
-        return {"", error};
+    if (auto error = write(optimizer_stem, optimizer_tensors(state))) return {"", error};
     // Tensor names are "0", "1", ... : a parameter's name and a state's key could not be told apart in one
     // string.
     auto entries = json::array();

@@ -29,7 +29,8 @@ TEST_CASE(
 }
 
 TEST_CASE("LibTorch's stack is not told") {
-    CHECK(cli::error_text("CUDA out of memory.\nException raised from malloc at cuda.cpp:1\nframe #0: x", "train")
+    CHECK(cli::error_text("CUDA out of memory.\nException raised from malloc at cuda.cpp:1\nframe #0: x",
+                          "train")
               .starts_with("CUDA out of memory.\nless memory "));
     CHECK(cli::without_frames("no such size\nException raised from f at g.cpp:3\nframe #0: x") ==
           "no such size");

@@ -121,6 +121,17 @@ TEST_CASE("a checkpoint in parts is read as one") {
     CHECK(weights.fault.empty());
 }
 
+TEST_CASE("an index says how many bytes its tensors have, averages in float32 more than their weights") {
+    auto parts = two_parts();
+    for (auto& part : parts) part.weights.front().second = part.weights.front().second.to(at::kBFloat16);
+    const auto checkpoint = saved(parts);
+    const auto bytes = [&](const std::string& index) {
+        return nlohmann::json::parse(std::ifstream(checkpoint + "/" + index))["metadata"]["total_size"];
+    };
+    CHECK(bytes("model.safetensors.index.json") == (6 + 8) * 2);
+    CHECK(bytes("average.safetensors.index.json") == (6 + 8) * 4);
+}
+
 TEST_CASE("a rank may have nothing to write of a checkpoint in parts") {
     auto parts = two_parts();
     Part none;

@@ -30,7 +30,7 @@ struct ArmsRequest {
     std::size_t most = 0;         // arms or rungs that are compared without --yes; 0: any number
     // What else speaks against a configuration that can be served; empty: nothing.
     std::function<std::string(const config::Config&, const resolver::Plan&)> further_problem = {};
-    bool reads_data = false;      // for what is not as configured too: of the job's samples
+    bool reads_data = false;  // for what is not as configured too: of the job's samples
 };
 
 struct CheckedArms {

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <variant>
 
 #include <nlohmann/json.hpp>
 
@@ -23,7 +22,6 @@
 #include "core/workbench/cli/compare/own_batches.h"
 #include "core/workbench/cli/compare/started_arms.h"
 #include "core/workbench/cli/error_text.h"
-#include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
 #include "core/workbench/cli/temporary_folder.h"

@@ -157,7 +157,7 @@ train::TrainingResult run_along(train::Session& session, train::Trainer& trainer
                                 const train::StopSignal& stop) {
     train::TrainerHooks hooks;
     if (trainer.saves_together())
-        hooks.save = [&](const auto& at, const auto& own) { return trainer.save(run.checkpoints(), at, own); };
+        hooks.save = [&](auto& at, auto& own) { return trainer.save(run.checkpoints(), at, own); };
     hooks.reload = [&] { return newest_state(run, session); };
     hooks.stop = [&] { return static_cast<bool>(stop); };
     const auto nothing = [](std::int64_t, std::int64_t) {};

@@ -45,7 +45,13 @@ Comparison measured() {
     arms.push_back(made_up_arm("base, \"the first\"", steady(77.7), log));
     arms.push_back(made_up_arm(formula, half, log));
     arms.push_back(made_up_arm("'diverges\nat once", broken, log));
-    return run_experiment(std::move(arms), settings);
+    auto comparison = run_experiment(std::move(arms), settings);
+    auto& wrote = comparison.arms[1];  // as if it had generated
+    wrote.prefill_ms = switchyard::base::Interval{100.0 / 7.0, 14.0, 15.0};
+    wrote.decode_ms = switchyard::base::Interval{50.0 / 7.0, 7.0, 7.5};
+    wrote.same_tokens = 5.0 / 6.0;
+    wrote.start_up_ms = 3517.25;
+    return comparison;
 }
 
 // The value that a cell stands for, as the report would have it.
@@ -83,11 +89,11 @@ TEST_CASE("CSV: a row for each arm, its numbers are the report's to the last dig
             check(column + "_high", value.is_null() ? value : value["high"]);
         };
         check("arm", arm["name"]);
-        for (const std::string same :
-             {"status", "reason", "dtype", "ranks", "samples_per_second", "tokens_per_second",
-              "peak_memory_bytes", "timed_by", "skipped_steps", "outliers", "description"})
+        for (const std::string same : {"status", "reason", "dtype", "ranks", "samples_per_second",
+                                       "tokens_per_second", "peak_memory_bytes", "timed_by", "skipped_steps",
+                                       "outliers", "description", "same_tokens", "start_up_ms"})
             check(same, arm[same]);
-        check_interval("step_ms", arm["step_ms"]);
+        for (const std::string same : {"step_ms", "prefill_ms", "decode_ms"}) check_interval(same, arm[same]);
         check("flops_per_second", arm["flops_per_second"]);
         for (const std::string part : {"parameters", "masters", "optimizer_state", "activations", "other"})
             check(part + "_bytes", arm["observed"].is_null()
@@ -111,6 +117,10 @@ TEST_CASE("CSV: a row for each arm, its numbers are the report's to the last dig
         check("final_loss_difference_high", pair["loss"]["high"]);
     }
     CHECK(rows[1].at("step_ms").size() > 10);
+    for (const std::string written : {"prefill_ms", "decode_ms_high", "same_tokens"}) {
+        CHECK(!rows[1].at(written).empty());
+        CHECK(rows[0].at(written).empty());
+    }
     CHECK(rows[2].at("step_ms").empty());
 }
 

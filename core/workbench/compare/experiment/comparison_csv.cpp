@@ -64,8 +64,11 @@ CsvRow row_of_arm(const Comparison& comparison, std::size_t at) {
                {"measured_before", arm.measured_before},
                {"timed_by", arm.by_coordinator ? "coordinator" : "arm"}};
     add_bounds(row, "step_ms", arm.step_ms, arm.ok());
+    add_bounds(row, "prefill_ms", arm.prefill_ms.value_or(base::Interval{}), arm.prefill_ms.has_value());
+    add_bounds(row, "decode_ms", arm.decode_ms.value_or(base::Interval{}), arm.decode_ms.has_value());
     row["samples_per_second"] = or_null(arm.ok(), base::number_or_null(arm.samples_per_second));
     row["tokens_per_second"] = or_null(arm.ok(), base::number_or_null(arm.tokens_per_second));
+    row["start_up_ms"] = base::number_or_null(arm.start_up_ms);
     row["peak_memory_bytes"] = or_null(arm.peak_memory_bytes >= 0, arm.peak_memory_bytes);
     add_parts(row, arm.observed);
     row["flops_per_second"] = base::number_or_null(comparison.flops_per_second(at));
@@ -73,6 +76,7 @@ CsvRow row_of_arm(const Comparison& comparison, std::size_t at) {
     row["first_step_loss_drift"] = base::number_or_null(arm.drift.loss);
     row["first_step_output_drift"] = base::number_or_null(arm.drift.output);
     row["first_step_gradient_drift"] = base::number_or_null(arm.drift.gradient);
+    row["same_tokens"] = base::number_or_null(arm.same_tokens);
     row["stable"] = arm.stability.stable ? CsvRow(*arm.stability.stable) : CsvRow(nullptr);
     row["stability_reason"] = arm.stability.reason;
     row["loss_drift"] = base::number_or_null(arm.stability.loss_drift);

@@ -30,6 +30,9 @@ base::Called called(const Comparison& comparison);
 // they did not.
 std::string disturbed_text(int repeated_blocks, double most);
 
+// "3.52 s" from the start of its process to the end of its first steady step; "-": not known.
+std::string start_up_text(const ArmResult& arm);
+
 // "torch is FASTER than naive: 1.85 [1.82, 1.88] times as fast".
 std::string sentence(const Comparison& comparison, const PairResult& pair);
 

@@ -279,6 +279,10 @@ std::string measured(const Comparison& comparison) {
 
 }  // namespace
 
+std::string start_up_text(const ArmResult& arm) {
+    return std::isfinite(arm.start_up_ms) ? base::digits(arm.start_up_ms / 1e3) + " s" : "-";
+}
+
 std::string sentence(const Comparison& comparison, const PairResult& pair) {
     const auto& base = comparison.arms[pair.base].spec.name;
     const auto& arm = comparison.arms[pair.arm].spec.name;

@@ -63,8 +63,7 @@ std::string row_of(const Comparison& comparison, std::size_t at) {
                                                 : report::in_words(name(arm.status));
     return "| " + plain(arm.spec.name) + " | " + plain(speed) + " | " +
            (pair == nullptr ? "" : base::digits(pair->p_corrected, 2)) + " | " +
-           (arm.ok() ? base::digits(arm.samples_per_second) : "-") + " | " +
-           (std::isfinite(arm.start_up_ms) ? base::digits(arm.start_up_ms / 1e3) + " s" : "-") + " | " +
+           (arm.ok() ? base::digits(arm.samples_per_second) : "-") + " | " + start_up_text(arm) + " | " +
            (arm.peak_memory_bytes < 0 ? "-" : base::bytes_text(static_cast<double>(arm.peak_memory_bytes))) +
            " | " + verdict + " |\n";
 }

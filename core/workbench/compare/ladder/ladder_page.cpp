@@ -4,6 +4,7 @@
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/number_text.h"
+#include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/effects.h"
 #include "core/workbench/compare/ladder/ladder_report.h"
 #include "core/workbench/compare/page/page_parts.h"

@@ -10,6 +10,7 @@
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/bench/bench_report.h"
 #include "core/workbench/bench/measure/text_table.h"
+#include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/contrast.h"
 #include "core/workbench/compare/experiment/effects.h"
 
@@ -41,10 +42,6 @@ Json maybe(const std::optional<double>& value) {
 }
 
 }  // namespace
-
-std::string start_up_text(const ArmResult& arm) {
-    return std::isfinite(arm.start_up_ms) ? base::digits(arm.start_up_ms / 1e3) + " s" : "-";
-}
 
 std::vector<LadderRow> ladder_rows(const Ladder& ladder, const std::vector<RungPlace>& places,
                                    const Comparison& comparison) {

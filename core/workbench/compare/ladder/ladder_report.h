@@ -35,9 +35,6 @@ struct LadderRow {
     std::optional<bench::RatioEstimate> over_base, over_parent;
 };
 
-// "3.52 s" from the start of its process to the end of its first steady step; "-": not known.
-std::string start_up_text(const ArmResult& arm);
-
 // One for each rung, in the ladder's order; the base is the rung on the ground. All arguments outlive it.
 std::vector<LadderRow> ladder_rows(const Ladder& ladder, const std::vector<RungPlace>& places,
                                    const Comparison& comparison);

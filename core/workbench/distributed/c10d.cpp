@@ -375,7 +375,13 @@ std::shared_ptr<Store> connect_store(const RankEnvironment& environment, double 
     options.timeout = milliseconds(timeout_seconds);
     if (options.isServer && environment.listening >= 0) options.masterListenFd = environment.listening;
     try {
-        auto store = c10::make_intrusive<c10d::TCPStore>(environment.address, options);
+        // c10d gives up on an address where nobody listens, not on a listener that never says a word: so do
+        // we, later.
+        CallThread calls;
+        auto store =
+            answer_within(calls, 2.0 * timeout_seconds + 1.0, [address = environment.address, options] {
+                return c10::make_intrusive<c10d::TCPStore>(address, options);
+            });
         return std::make_shared<C10dStore>(
             c10::make_intrusive<c10d::PrefixStore>("switchyard/" + std::to_string(environment.attempt),
                                                    std::move(store)),

@@ -35,6 +35,26 @@ inline std::string first_line(const std::exception& error) {
     return text.substr(0, text.find('\n'));
 }
 
+// What `question` returns, asked on that thread. Throws StoreGone where it throws, or does not return.
+template <class Question>
+std::invoke_result_t<Question> answer_within(CallThread& calls, double seconds, Question question) {
+    struct Told {
+        std::invoke_result_t<Question> answer{};
+        std::optional<std::string> problem;
+    };
+    const auto told = std::make_shared<Told>();  // which a question that is given up on still needs
+    const bool answered = calls.returns_within(seconds, [told, question = std::move(question)] {
+        try {
+            told->answer = question();
+        } catch (const std::exception& error) {
+            told->problem = first_line(error);
+        }
+    });
+    if (!answered) throw StoreGone("no answer within " + base::digits(seconds) + " s");
+    if (told->problem) throw StoreGone(*told->problem);
+    return std::move(told->answer);
+}
+
 class C10dStore final : public Store {
 public:
     // `patience`: seconds that an answer may take.
@@ -76,21 +96,7 @@ public:
 private:
     template <class Question>
     std::invoke_result_t<Question> asked(double seconds, Question question) {
-        struct Told {
-            std::invoke_result_t<Question> answer{};
-            std::optional<std::string> problem;
-        };
-        const auto told = std::make_shared<Told>();  // which a question that is given up on still needs
-        const bool answered = calls_.returns_within(seconds, [told, question = std::move(question)] {
-            try {
-                told->answer = question();
-            } catch (const std::exception& error) {
-                told->problem = first_line(error);
-            }
-        });
-        if (!answered) throw StoreGone("no answer within " + base::digits(seconds) + " s");
-        if (told->problem) throw StoreGone(*told->problem);
-        return std::move(told->answer);
+        return answer_within(calls_, seconds, std::move(question));
     }
 
     c10::intrusive_ptr<c10d::Store> store_;

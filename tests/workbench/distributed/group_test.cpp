@@ -334,6 +334,13 @@ TEST_CASE("a port in use and a rank 0 that is not there are named") {
                       test::contains("rank 1 of 2 cannot reach rank 0 at 127.0.0.1:1"));
 }
 
+TEST_CASE("whoever listens at the address of rank 0 and never answers is not waited for without end") {
+    const auto ranks = test::local_ranks(2);  // nobody takes a call at the first one's socket
+    CHECK_THROWS_WITH(connect_store(ranks[1], 0.1),
+                      test::contains("rank 1 of 2 cannot reach rank 0 at 127.0.0.1:") &&
+                          test::contains("no answer within 1.20 s"));
+}
+
 TEST_CASE("the network interface is told to NCCL, unless the environment names one") {
     const std::string variable = "NCCL_SOCKET_IFNAME";
     const auto told = [&] {

@@ -122,6 +122,15 @@ TEST_CASE("an arm that ends says how, with the end of its errors") {
     CHECK(exchange.text == "ended with exit code 0");
 }
 
+TEST_CASE("an arm that ends is not waited for while what it started holds its output") {
+    auto exchange = asked("read -r line; sleep 1000 & exit 7");
+    CHECK(exchange.end == Exchange::End::exited);
+    CHECK(exchange.text == "ended with exit code 7");
+    exchange = asked("read -r line; sleep 1000 & echo last; exit 0");
+    CHECK(exchange.end == Exchange::End::answered);
+    CHECK(exchange.text == "last");
+}
+
 TEST_CASE("an arm that says nothing is not waited for longer than allowed") {
     const auto exchange = asked("sleep 1000", 1000.0);
     CHECK(exchange.end == Exchange::End::timed_out);

@@ -115,6 +115,12 @@ std::string ArmProcess::stderr_tail() const {
     return words;
 }
 
+bool ArmProcess::has_ended() const {
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT);
+    return info.si_pid != 0;
+}
+
 // After its output has ended: a little time for the process to end as well.
 std::string ArmProcess::exit_text() {
     const auto ending = base::ending_within(child_, 2000.0);
@@ -163,8 +169,10 @@ Exchange ArmProcess::wait_for_line(const std::string& line, double timeout_ms) {
         }
         std::array<pollfd, 3> files{pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0},
                                     pollfd{left.empty() ? -1 : input_, POLLOUT, 0}};
+        // What it has started may hold its output when it is gone itself; all that it wrote is there then.
+        const bool gone = has_ended();
         // Woken by signals too; the slice is for one that comes just before.
-        ::poll(files.data(), files.size(), static_cast<int>(std::clamp(rest, 1.0, 500.0)));
+        ::poll(files.data(), files.size(), gone ? 0 : static_cast<int>(std::clamp(rest, 1.0, 500.0)));
         if (!left.empty()) {
             const ssize_t sent = ::write(input_, left.data(), left.size());
             if (sent > 0) left.erase(0, static_cast<std::size_t>(sent));
@@ -177,6 +185,11 @@ Exchange ArmProcess::wait_for_line(const std::string& line, double timeout_ms) {
         if (tail_.size() > longest_tail) tail_.erase(0, tail_.size() - longest_tail);
         if (files[0].revents != 0 && take_output(exchange)) {
             exchange.wall_ms = since(start);
+            return exchange;
+        }
+        if (gone) {
+            exchange.end = Exchange::End::exited;
+            exchange.text = exit_text();
             return exchange;
         }
     }

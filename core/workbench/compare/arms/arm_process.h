@@ -40,6 +40,7 @@ private:
     Exchange wait_for_line(const std::string& line, double timeout_ms);
     bool take_output(Exchange& exchange);
     void freeze();
+    bool has_ended() const;
     std::string exit_text();
 
     ArmGuard& guard_;

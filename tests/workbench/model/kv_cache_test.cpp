@@ -2,10 +2,16 @@
 // whatever they store it, and after rows were reordered, forked and cut.
 #include "core/workbench/model/cache/kv_cache.h"
 
+#include <cmath>
+#include <limits>
+
+#include <ATen/TensorIndexing.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Stream.h>
@@ -180,6 +186,40 @@ TEST_CASE("a cache holds what was written, after rows were reordered, forked and
         rows.begin({20, 20, 20});
         check();
     }
+}
+
+TEST_CASE("numbers of 8 bits are the nearest, however those they come from lie, and nothing is hidden") {
+    const auto dtype = GENERATE(at::kFloat, at::kBFloat16, at::kHalf);
+    INFO(dtype);
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    auto x = at::randn({2, heads, 5, width}).mul(3.0);
+    x[1][0][1] = 0.0;
+    x[1][0][2] = at::tensor({127.0, 0.5, 1.5, 2.5, -0.5, -1.5, -126.0, 3.0});  // halves go to even numbers
+    x[1][1][1][3] = inf;
+    x[1][2][3][0] = std::nan("");
+    x = x.to(dtype);
+    const auto across = x.transpose(2, 3).contiguous().transpose(2, 3);
+    const auto stored = [](const at::Tensor& from) {
+        auto rows = model::empty_rows({2, heads, 7, width}, at::kChar, at::kCPU);
+        rows.zero();
+        model::store(from, {1, 1}, 3, rows, {0, 2});
+        return rows;
+    };
+    const auto rows = stored(x), others = stored(across);
+    CHECK(rows.values.equal(others.values));
+    CHECK(rows.scales.nan_to_num(-1.0).equal(others.scales.nan_to_num(-1.0)));
+    CHECK(rows.values[0][0][3].equal(at::tensor({127, 0, 2, 2, 0, -2, -126, 3}, at::kChar)));
+    const auto wide = at::empty({2, heads, 7, width});
+    model::widen(rows, wide);
+    const auto got = wide[0].narrow(1, 2, 3).to(at::kDouble), want = x[1].narrow(1, 1, 3).to(at::kDouble);
+    CHECK(got[0][0].abs().max().item<double>() == 0.0);
+    CHECK(got[1][0][3].item<double>() == inf);
+    CHECK(got[2][2].isnan().all().item<bool>());
+    CHECK(wide[1].abs().max().item<double>() == 0.0);  // nothing else was written
+    const auto largest = want.abs().amax(-1, true);
+    const auto within =
+        (got - want).abs().le(largest.mul(0.5001 / 127.0)).logical_or(largest.isfinite().logical_not());
+    CHECK(within.all().item<bool>());
 }
 
 TEST_CASE("rows that fork share their pages until they write to them") {

@@ -1,5 +1,6 @@
 #include "core/workbench/model/cache/token_rows.h"
 
+#include <cmath>
 #include <cstring>
 
 #include <ATen/core/List.h>
@@ -50,6 +51,49 @@ TokenRows quantized(const at::Tensor& from) {
     return {rounded.masked_fill(rounded.isnan(), 1.0), scales.squeeze(-1)};
 }
 
+// As `quantized`, without a tensor in between. The lowest dimension of both lies together.
+template <class T>
+void quantize_numbers(const at::Tensor& from, TokenPlace at, std::int64_t count, const TokenRows& to,
+                      TokenPlace to_at) {
+    const auto width = from.size(3);
+    const auto &values = to.values, &scales = to.scales;
+    const auto* const source = from.const_data_ptr<T>() + at.row * from.stride(0) + at.first * from.stride(2);
+    auto* const target = values.mutable_data_ptr<std::int8_t>() + to_at.row * values.stride(0) +
+                         to_at.first * values.stride(2);
+    auto* const scale_of =
+        scales.mutable_data_ptr<float>() + to_at.row * scales.stride(0) + to_at.first * scales.stride(2);
+    for (std::int64_t head = 0; head < from.size(1); ++head) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            const T* const x = source + head * from.stride(1) + i * from.stride(2);
+            std::int8_t* const q = target + head * values.stride(1) + i * values.stride(2);
+            float most = 0.0F;
+            for (std::int64_t d = 0; d < width; ++d) {
+                const float size = std::abs(static_cast<float>(x[d]));
+                if (size > most || std::isnan(size)) most = size;  // above a NaN is nothing
+            }
+            const float scale = most / static_cast<float>(largest), divisor = scale == 0.0F ? 1.0F : scale;
+            scale_of[head * scales.stride(1) + i * scales.stride(2)] = scale;
+            for (std::int64_t d = 0; d < width; ++d) {
+                const float rounded = std::nearbyint(static_cast<float>(x[d]) / divisor);
+                q[d] = std::isnan(rounded) ? std::int8_t{1} : static_cast<std::int8_t>(rounded);
+            }
+        }
+    }
+}
+
+void quantize(const at::Tensor& from, TokenPlace at, std::int64_t count, const TokenRows& to,
+              TokenPlace to_at) {
+    if (from.is_cpu() && from.stride(3) == 1 && to.values.stride(3) == 1) {
+        if (from.scalar_type() == at::kFloat) return quantize_numbers<float>(from, at, count, to, to_at);
+        if (from.scalar_type() == at::kBFloat16)
+            return quantize_numbers<at::BFloat16>(from, at, count, to, to_at);
+        if (from.scalar_type() == at::kHalf) return quantize_numbers<at::Half>(from, at, count, to, to_at);
+    }
+    const auto narrow = quantized(part_of(from, at, count));
+    part_of(to.values, to_at, count).copy_(narrow.values);
+    part_of(to.scales, to_at, count).copy_(narrow.scales);
+}
+
 }  // namespace
 
 void TokenRows::zero() const {
@@ -95,9 +139,7 @@ void store(const at::Tensor& from_RKnD, TokenPlace from, std::int64_t count, con
            TokenPlace to) {
     if (count == 0) return;
     if (!to_RKMD.scales.defined()) return copy_values(from_RKnD, from, count, to_RKMD.values, to);
-    const auto narrow = quantized(part_of(from_RKnD, from, count));
-    part_of(to_RKMD.values, to, count).copy_(narrow.values);
-    part_of(to_RKMD.scales, to, count).copy_(narrow.scales);
+    quantize(from_RKnD, from, count, to_RKMD, to);
 }
 
 void copy(const TokenRows& from_RKMD, TokenPlace from, std::int64_t count, const TokenRows& to_RKMD,

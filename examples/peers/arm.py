@@ -85,9 +85,9 @@ def time_turn(count, one, now=time.perf_counter):
     return report | disturbances.told()
 
 
-def serve(prepare, run, whole_message=False):
+def serve(prepare, run, whole_message=False, evaluate=None):
     """Answers requests until the end. prepare(message) returns the arm and a report, run(arm, count) a report; where it needs more
-    than the count of steps, run(arm, message)."""
+    than the count of steps, run(arm, message). evaluate(arm) returns a report too, of an arm that says that it evaluates."""
     arm = None
     for line in sys.stdin:
         message = json.loads(line)
@@ -96,6 +96,8 @@ def serve(prepare, run, whole_message=False):
         try:
             if message["type"] == "prepare":
                 arm, report = prepare(message)
+            elif message["type"] == "evaluate":
+                report = evaluate(arm)
             else:
                 report = run(arm, message if whole_message else message["steps"])
         except Exception as error:  # the coordinator shows it in this arm's row

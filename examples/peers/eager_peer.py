@@ -63,6 +63,8 @@ class Arm:
         self.schedule = Schedule(message["schedule"])
         self.steps = self.load_batches(message["batches"])
         self.done = 0
+        held_out = message.get("evaluation_batches")
+        self.held_out = self.load_batches(held_out)[0] if held_out else []
 
     def load(self, folder):
         config = transformers.AutoConfig.from_pretrained(folder)
@@ -146,6 +148,25 @@ class Arm:
         tokens = sum(int(batch[name].sum()) for batch in batches for name in batch if name.endswith("attention_mask"))
         return loss, sum(len(batch["ids"]) for batch in batches), tokens
 
+    def evaluates(self):
+        return bool(self.held_out) and all("labels" in batch for batch in self.held_out)
+
+    def evaluate(self):
+        """The held-out samples, dropout off and nothing changed."""
+        self.model.eval()
+        samples = count = correct = 0
+        loss = 0.0
+        with torch.no_grad():
+            for batch in self.held_out:
+                logits, labels = self.logits(self.model, batch)
+                labelled = labels != self.ignore
+                samples += len(batch["ids"])
+                count += int(labelled.sum())
+                correct += int(((logits.argmax(-1) == labels) & labelled).sum())
+                loss += F.cross_entropy(logits.float(), labels, ignore_index=self.ignore, reduction="sum").item()
+        self.model.train()
+        return {"type": "report", "samples": samples, "labels": count, "correct": correct, "loss": finite(loss / max(1, count))}
+
     def now(self):
         if self.device.type == "cuda":
             torch.cuda.synchronize()
@@ -157,7 +178,8 @@ def prepare(message):
     loss = arm.first_step(message["first_step_file"])
     how = "torch.compile" if options.compile else "eager"
     return arm, {"type": "report", "description": f"PyTorch {torch.__version__} {how}, transformers {transformers.__version__}",
-                 "dtype": options.dtype, "loss": finite(loss), "first_step_written": bool(message["first_step_file"])}
+                 "dtype": options.dtype, "loss": finite(loss), "first_step_written": bool(message["first_step_file"]),
+                 "evaluates": arm.evaluates(), "not_evaluated": "" if arm.evaluates() else "it has no batches to evaluate"}
 
 
 def run(arm, steps):
@@ -170,4 +192,4 @@ def run(arm, steps):
 
 
 if __name__ == "__main__":
-    serve(prepare, run)
+    serve(prepare, run, evaluate=Arm.evaluate)

@@ -110,7 +110,10 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
         result.loss = std::numeric_limits<double>::quiet_NaN();
     }
     if (!std::isfinite(result.loss)) return result;  // the largest of logits that are NaN hits nothing
-    if (with_logits) result.accuracy = static_cast<double>(hits) / static_cast<double>(result.labels);
+    if (with_logits) {
+        result.hits = hits;
+        result.accuracy = static_cast<double>(hits) / static_cast<double>(result.labels);
+    }
     if (metrics) {
         result.metrics = metrics->result();
         std::erase_if(result.metrics, [](const auto& metric) { return !std::isfinite(metric.second); });

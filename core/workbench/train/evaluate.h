@@ -26,6 +26,7 @@ struct EvalResult {
     // What is scored beside the loss is finite; where the loss is not, there is nothing of it.
     // Share of labels that the largest logit hits; none where the loss projects by itself or nothing has one.
     std::optional<double> accuracy;
+    std::optional<std::int64_t> hits;  // so many of `labels`
     std::optional<double> perplexity;  // exp(loss), where words are predicted and some have a label
     score::Metrics metrics;            // eval_metrics.h
     std::optional<score::ConfusionMatrix> confusion;  // of labels that exclude each other

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/kernel/base/input_error.h"
@@ -53,6 +54,9 @@ public:
     void use_data(std::shared_ptr<const data::Tokenizer> tokenizer, data::Splits data);
     // Instead of load_data: data().eval only.
     void load_eval_files(const EvalFiles& files, const data::LabelScale& scale);
+
+    // Instead of data().eval: before make_trainer.
+    void evaluate_on(std::shared_ptr<const SampleSource> samples) { data_.eval = std::move(samples); }
 
     // Each step's batches will be shared with these ranks, which outlive it, and of the model each has the
     // part that the configuration says: before data are loaded. Throws InputError where it is made otherwise

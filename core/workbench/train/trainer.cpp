@@ -338,24 +338,26 @@ bool Trainer::due(std::int64_t every) const {
 }
 
 // False: stopped, or, with an error, not written down.
+EvalResult Trainer::evaluate(const TrainerHooks& hooks) {
+    std::optional<WeightAverage::Shown> shown;
+    if (average_) shown.emplace(*average_);
+    auto result = train::evaluate(
+        parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
+        {hooks.on_eval_progress, hooks.stop, parts_.scale, parts_.mesh, parts_.first_eval_sample,
+         divided_.get(), parts_.model_parts != nullptr ? parts_.model_parts->tensor_ranks() : nullptr,
+         pipeline_.get()});
+    if (!result.complete || !hooks.more_scores) return result;
+    if (divided_) divided_->gather_all();
+    const auto more = hooks.more_scores();
+    if (divided_) divided_->divide();
+    result.complete = more.has_value();
+    if (more) result.metrics.insert(result.metrics.end(), more->begin(), more->end());
+    return result;
+}
+
 bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (parts_.eval_loader == nullptr) return true;
-    {
-        std::optional<WeightAverage::Shown> shown;
-        if (average_) shown.emplace(*average_);
-        result.eval = evaluate(
-            parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
-            {hooks.on_eval_progress, hooks.stop, parts_.scale, parts_.mesh, parts_.first_eval_sample,
-             divided_.get(), parts_.model_parts != nullptr ? parts_.model_parts->tensor_ranks() : nullptr,
-             pipeline_.get()});
-        if (result.eval.complete && hooks.more_scores) {
-            if (divided_) divided_->gather_all();
-            const auto more = hooks.more_scores();
-            if (divided_) divided_->divide();
-            result.eval.complete = more.has_value();
-            if (more) result.eval.metrics.insert(result.eval.metrics.end(), more->begin(), more->end());
-        }
-    }
+    result.eval = evaluate(hooks);
     if (!result.eval.complete) return false;
     if (hooks.on_eval && !written_down(hooks.on_eval(now_.step, result.eval), hooks, result)) return false;
     return keep_if_best(hooks, result);

@@ -172,6 +172,10 @@ public:
     // them, they are whole then, and have no values where it has not.
     TrainingResult run(const TrainerHooks& hooks);
 
+    // Of the weights as they are, or with train.ema of their average, on the loader for evaluation, which
+    // there must be; incomplete: asked to stop. On all ranks.
+    EvalResult evaluate(const TrainerHooks& hooks = {});
+
     // Off: batches are learnt by heart, as `check` does.
     void set_dropout(bool on) { dropout_on_ = on; }
 

@@ -18,7 +18,8 @@ using switchyard::test::contains;
 
 namespace {
 
-std::string protocol_error_of(const TurnAnswer& answer) {
+template <class Answer>
+std::string protocol_error_of(const Answer& answer) {
     const auto* const found = std::get_if<ProtocolError>(&answer);
     return found == nullptr ? "none" : found->text;
 }
@@ -198,6 +199,63 @@ TEST_CASE("an observed step that is none is a protocol error that says why") {
                contains("\"line\" has more than 2000 points"));
     CHECK_THAT(fault([](auto& m) { m["memory"]["most_activations"][0]["bytes"] = nullptr; }),
                contains("\"bytes\" is"));
+}
+
+TEST_CASE("an evaluation goes through its message and back") {
+    const Evaluation evaluation{40, 38, 31, 0.1 + 0.2};
+    const auto answer = read_evaluation(to_message(evaluation).dump(), 40);
+    REQUIRE(std::holds_alternative<Evaluation>(answer));
+    const auto& read = std::get<Evaluation>(answer);
+    CHECK(read.samples == 40);
+    CHECK(read.labels == 38);
+    CHECK(read.correct == 31);
+    CHECK(read.loss == 0.1 + 0.2);
+    const auto little = read_evaluation(R"({"type":"report","samples":2,"labels":9,"loss":null})", 2);
+    REQUIRE(std::holds_alternative<Evaluation>(little));
+    CHECK(std::get<Evaluation>(little).correct == -1);
+    CHECK(std::isnan(std::get<Evaluation>(little).loss));
+
+    Ready ready;
+    ready.evaluates = true;
+    ready.not_evaluated = "no data";
+    const auto told = read_ready(to_message(ready).dump());
+    REQUIRE(std::holds_alternative<Ready>(told));
+    CHECK(std::get<Ready>(told).evaluates);
+    CHECK(std::get<Ready>(told).not_evaluated == "no data");
+    const auto older = read_ready(R"({"type":"report","loss":null})");
+    REQUIRE(std::holds_alternative<Ready>(older));
+    CHECK_FALSE(std::get<Ready>(older).evaluates);
+    CHECK_THAT(protocol_error_of(read_ready(R"({"type":"report","loss":null,"evaluates":"yes"})")),
+               contains("\"evaluates\" is neither true nor false"));
+}
+
+TEST_CASE("an evaluation with counts that none can have is a protocol error") {
+    const auto fault = [](const std::string& key, const nlohmann::ordered_json& value) {
+        auto message = to_message(Evaluation{40, 38, 31, 0.5});
+        message[key] = value;
+        if (value == "missing") message.erase(key);
+        const auto answer = read_evaluation(message.dump(), 40);
+        const auto* const found = std::get_if<ProtocolError>(&answer);
+        return found == nullptr ? "none" : found->text;
+    };
+    CHECK(fault("samples", 40) == "none");
+    CHECK(fault("correct", 38) == "none");
+    CHECK(fault("correct", nullptr) == "none");
+    CHECK_THAT(fault("correct", 39), contains("counts 39 correct of 38 labels"));
+    CHECK_THAT(fault("correct", -2), contains("\"correct\" has a value that is not a count"));
+    CHECK_THAT(fault("correct", 1.5), contains("\"correct\" is not a whole number"));
+    CHECK_THAT(fault("samples", 41), contains("counts 41 samples; it was asked for 40 at most"));
+    CHECK_THAT(fault("samples", 0), contains("counts no samples"));
+    CHECK_THAT(fault("samples", -1), contains("\"samples\" has a value that is not a count"));
+    CHECK_THAT(fault("samples", "missing"), contains("has no \"samples\""));
+    CHECK_THAT(fault("labels", -1), contains("\"labels\" has a value that is not a count"));
+    CHECK_THAT(fault("labels", 1e30), contains("\"labels\" is not a whole number"));
+    CHECK_THAT(fault("labels", "missing"), contains("has no \"labels\""));
+    CHECK_THAT(fault("loss", "low"), contains("\"loss\" is not a number"));
+    CHECK_THAT(fault("loss", "missing"), contains("has no \"loss\""));
+    CHECK_THAT(
+        protocol_error_of(read_evaluation(R"({"type":"report","samples":1,"labels":1,"loss":1e999})", 40)),
+        contains("its line is not valid JSON"));
 }
 
 TEST_CASE("an error is the arm's own word") {

@@ -94,6 +94,14 @@ TEST_CASE("a program that is not there, nothing to compare, options that fit not
     outcome = compared_text(job, {"--vary", "attention.backend=naive,torch", "--seeds", "1"});
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err, contains("--seeds: an interval needs two seeds at least"));
+    outcome = compared_text(job, {"--vary", "attention.backend=naive,torch", "--eval-samples", "5"});
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err,
+               contains("--eval-samples says how many samples are evaluated after the steps of --seeds"));
+    outcome = compared_text(
+        job, {"--vary", "attention.backend=naive,torch", "--operation", "forward", "--eval-samples", "5"});
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err, contains("--eval-samples trains to the end, which --operation forward does not"));
     job.write("plain.txt", "no program\n");
     job.write("job.toml", bytes_of(job.file("job.toml")) +
                               "\n[[arm]]\nset = []\n[[arm]]\nprogram = [\"no-such-program\"]\n[[arm]]\nname "

@@ -40,9 +40,13 @@ Comparison measured() {
     half.seed_shift = [](int seed) { return 0.001 * seed; };
     half.involuntary_switches = 3;
     half.others_share = [](int) { return 0.01; };
+    settings.eval_samples = 40;
+    half.evaluation = [](int seed) { return Evaluation{39, 39, 13 + seed, 0.1 * (seed + 1)}; };
     Log log;
     std::vector<StartedArm> arms;
-    arms.push_back(made_up_arm("base, \"the first\"", steady(77.7), log));
+    MadeUp base = steady(77.7);
+    base.not_evaluated = "=nothing, \"held out\"";
+    arms.push_back(made_up_arm("base, \"the first\"", base, log));
     arms.push_back(made_up_arm(formula, half, log));
     arms.push_back(made_up_arm("'diverges\nat once", broken, log));
     auto comparison = run_experiment(std::move(arms), settings);
@@ -99,6 +103,8 @@ TEST_CASE("CSV: a row for each arm, its numbers are the report's to the last dig
             check(part + "_bytes", arm["observed"].is_null()
                                        ? Json(nullptr)
                                        : arm["observed"]["memory"]["parts_at_peak"][part]);
+        for (const std::string same : {"accuracy", "perplexity", "evaluation_loss", "not_evaluated"})
+            check(same, arm[same]);
         check("stable", arm["stability"]["stable"]);
         check("loss_drift", arm["stability"]["loss_drift"]);
         check("first_step_loss_drift", arm["drift"]["loss"]);
@@ -122,6 +128,9 @@ TEST_CASE("CSV: a row for each arm, its numbers are the report's to the last dig
         CHECK(rows[0].at(written).empty());
     }
     CHECK(rows[2].at("step_ms").empty());
+    CHECK(Json::parse(rows[1].at("accuracy")) == 14.0 / 39.0);  // of 13, 14 and 15
+    CHECK(rows[0].at("accuracy").empty());
+    CHECK(rows[0].at("not_evaluated") == "'=nothing, \"held out\"");
 }
 
 TEST_CASE("CSV: what a spreadsheet would take for a formula is text, and no cell leaves its place") {
@@ -192,6 +201,8 @@ TEST_CASE("Markdown: its table is read back into the report's numbers") {
         CHECK(median == Approx(pair.speedup.median).epsilon(0.006));
         CHECK(low == Approx(pair.speedup.low).epsilon(0.006));
         CHECK(high == Approx(pair.speedup.high).epsilon(0.006));
+        check_near(rows[1].at("Accuracy"), 14.0 / 39.0);
+        CHECK(rows[0].at("Accuracy") == "-");
         CHECK(rows[1].at("Peak memory") == "123 MB");
         CHECK(rows[0].at("Peak memory") == "1.00 MB");
         CHECK(rows[1].at("Verdict") == "FASTER");

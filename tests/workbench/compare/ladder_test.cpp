@@ -261,6 +261,52 @@ on = "cuda"
     CHECK_THAT(ladder_section(scaled, "", rows), contains("<p>a model of 6 layers</p>"));
 }
 
+TEST_CASE("a ladder has a column of accuracy or perplexity where some rung was evaluated") {
+    const auto ladder = ladder_of(R"(title = "A tree"
+config = "job.toml"
+[[rung]]
+name = "base"
+[[rung]]
+name = "amp"
+on = "base"
+[[rung]]
+name = "cuda"
+on = "base"
+)");
+    auto made = climbed(ladder, {1.0, 1.5, 0.0});
+    const auto rows_of = [&] { return ladder_rows(ladder, made.places, made.comparison); };
+    CHECK_FALSE(ladder_score(rows_of()));
+    CHECK_THAT(ladder_text(ladder, "", rows_of()), !contains("accuracy") && !contains("perplexity"));
+    CHECK_THAT(ladder_section(ladder, "", rows_of()), !contains("Accuracy") && !contains("Perplexity"));
+    CHECK(ladder_json(ladder, "", rows_of())["rungs"][1]["accuracy"].is_null());
+
+    // Of three seeds, one of which is not known.
+    made.comparison.arms[1].evaluations = {Evaluation{50, 40, 30, 3.5}, std::nullopt,
+                                           Evaluation{50, 40, 33, 3.0}};
+    CHECK(ladder_score(rows_of()) == EvalMetric::accuracy);
+    CHECK_THAT(ladder_text(ladder, "", rows_of()),
+               contains(" accuracy stable\n") && contains(" 0.7875      -\n"));
+    CHECK_THAT(ladder_section(ladder, "", rows_of()),
+               contains(">Accuracy<") && contains(">0.7875<") && !contains("Perplexity"));
+    const auto json = ladder_json(ladder, "", rows_of());
+    CHECK(json["rungs"][0]["accuracy"].is_null());
+    CHECK(json["rungs"][1]["accuracy"] == 0.7875);
+    CHECK(json["rungs"][1]["perplexity"].is_null());
+    CHECK(json["rungs"][2]["accuracy"].is_null());
+    CHECK(test::unbalanced(ladder_section(ladder, "", rows_of())) == "");
+
+    made.comparison.eval_metric = EvalMetric::perplexity;
+    CHECK_THAT(ladder_text(ladder, "", rows_of()), contains(" perplexity stable\n") && contains(" 26.60 "));
+    CHECK_THAT(ladder_section(ladder, "", rows_of()),
+               contains(">Perplexity<") && contains(">26.60<") && !contains("Accuracy"));
+    CHECK(ladder_json(ladder, "", rows_of())["rungs"][1]["perplexity"].get<double>() ==
+          Approx((std::exp(3.5) + std::exp(3.0)) / 2.0));
+    CHECK(ladder_json(ladder, "", rows_of())["rungs"][1]["accuracy"].is_null());
+
+    made.comparison.eval_metric = EvalMetric::loss;  // of which published tables have no column
+    CHECK_FALSE(ladder_score(rows_of()));
+}
+
 TEST_CASE("an interval that is far wider than all bars leaves the plot, and does not squeeze them") {
     switchyard::report::Waterfall plot;
     plot.title = "a ladder";

@@ -15,6 +15,7 @@ public:
     Exchange request(const std::string& line, double) override {
         const auto message = nlohmann::json::parse(line);
         if (message["type"] == "observe") return observe();
+        if (message["type"] == "evaluate") return evaluate();
         return message["type"] == "prepare" ? prepare(message) : run(message["steps"].get<std::int64_t>());
     }
     void kill() override { log_.push_back(name_ + " ends"); }
@@ -33,6 +34,8 @@ private:
         ready.loss = arm_.first_loss;
         ready.first_step_written = true;
         ready.observes = arm_.observed.has_value();
+        ready.evaluates = arm_.evaluation != nullptr;
+        ready.not_evaluated = arm_.not_evaluated;
         ready.amplification = compare::Drift{1.0, 1.0, 1.0};
         return {Exchange::End::answered, to_message(ready).dump(), 500.0};
     }
@@ -41,6 +44,11 @@ private:
         log_.push_back(name_ + " observes");
         ++step_;
         return {Exchange::End::answered, compare::to_message(arm_.observed.value()).dump(), 400.0};
+    }
+
+    Exchange evaluate() {
+        log_.push_back(name_ + " evaluates");
+        return {Exchange::End::answered, compare::to_message(arm_.evaluation(seed_)).dump(), 50.0};
     }
 
     Exchange run(std::int64_t steps) {

@@ -28,13 +28,16 @@ struct MadeUp {
     compare::Operation operation = compare::Operation::step;  // that it is ready for
     std::int64_t samples = 4;                                 // of a step, or of a pass
     std::optional<profile::ObservedStep> observed;            // what it tells of a step; nothing: it cannot
+    // What it finds on held-out samples with that seed; empty: it cannot, and says why or nothing.
+    std::function<compare::Evaluation(int seed)> evaluation = {};
+    std::string not_evaluated = {};
 };
 
 // A step whose memory holds that many bytes of parameters, twice as many of state, and twice as many of
 // activations when all is most; of 4 samples and 100 tokens.
 profile::ObservedStep step_of(std::int64_t parameters);
 
-// What went on, in order: "a prepares", "b runs 3", "a ends".
+// What went on, in order: "a prepares", "b runs 3", "b evaluates", "a ends".
 using Log = std::vector<std::string>;
 
 // One whose steps all take `ms`.

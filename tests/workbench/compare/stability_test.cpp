@@ -81,6 +81,38 @@ TEST_CASE("steps that were skipped do not count as losses") {
     CHECK(judge_stability(arm, &base).loss_drift == 0.0);
 }
 
+TEST_CASE("an accuracy more than a point from the base's after the same seed is not stable") {
+    using Accuracies = std::vector<std::optional<double>>;
+    const auto judged = [](const Accuracies& arm, const Accuracies& base,
+                           Stability stability = {true, "", 0.0, 0}) {
+        judge_accuracy(arm, base, stability);
+        return (!stability.stable   ? "-"
+                : *stability.stable ? "yes"
+                                    : "no") +
+               (stability.reason.empty() ? "" : ": " + stability.reason);
+    };
+    CHECK(judged({0.84, 0.85}, {0.84, 0.84}) == "yes");  // a point is within a point, whatever its last bit
+    CHECK(judged({0.83, 0.91}, {0.84, 0.92}) == "yes");
+    CHECK(judged({0.84, 0.81}, {0.84, 0.84}) == "no: seed 2: accuracy 0.81, the base has 0.84");
+    CHECK(judged({0.87}, {0.84}) == "no: seed 1: accuracy 0.87, the base has 0.84");
+    CHECK(judged({0.84, 0.82}, {0.82, 0.84}) ==  // equal medians do not help
+          "no: seed 1: accuracy 0.84, the base has 0.82; seed 2: accuracy 0.82, the base has 0.84");
+    CHECK(judged({0.8299}, {0.84}) == "no: seed 1: accuracy 0.8299, the base has 0.84");
+    CHECK(judged({std::nullopt, 0.84}, {0.5, std::nullopt}) == "yes");
+    CHECK(judged({}, {0.84}) == "yes");
+    CHECK(judged({0.5, 0.5, 0.5, 0.5, 0.5}, {0.6, 0.6, 0.6, 0.6, 0.6}) ==
+          "no: seed 1: accuracy 0.5, the base has 0.6; seed 2: accuracy 0.5, the base has 0.6; seed 3: "
+          "accuracy "
+          "0.5, the base has 0.6; and 2 other seeds");
+    // Beside what the losses say: a reason of theirs stays, that there were too few steps does not.
+    CHECK(judged({0.5}, {0.6}, {false, "the loss rose from 1 to 2", 0.0, 0}) ==
+          "no: the loss rose from 1 to 2; seed 1: accuracy 0.5, the base has 0.6");
+    CHECK(judged({0.5}, {0.6}, {std::nullopt, "at least 12 steps are needed; there are 11", 0.0, 0}) ==
+          "no: seed 1: accuracy 0.5, the base has 0.6");
+    CHECK(judged({0.6}, {0.6}, {std::nullopt, "at least 12 steps are needed; there are 11", 0.0, 0}) ==
+          "-: at least 12 steps are needed; there are 11");
+}
+
 TEST_CASE("a few steps tell nothing") {
     CHECK(said(record(11, falling)) == "-: at least 12 steps are needed; there are 11");
     CHECK(said(record(12, falling)) == "yes");

@@ -69,6 +69,7 @@ Prepared prepare(const Json& message, const ArmPlace& place) {
     arm.export_folder = base::text_of(message, "export_folder");
     arm.export_weights = !message.contains("export_weights") || base::needed_flag(message, "export_weights");
     arm.cycle = message.contains("cycle") ? base::needed_integer(message, "cycle") : 0;
+    arm.eval_samples = message.contains("eval_samples") ? base::needed_integer(message, "eval_samples") : 0;
     arm.slowed = message.contains("slowed") ? base::needed_number(message, "slowed") : 0.0;
     arm.amplification = message.contains("amplification") && base::needed_flag(message, "amplification");
     if (const auto lengths = base::text_of(message, "lengths"); !lengths.empty()) {
@@ -157,9 +158,10 @@ private:
 
 Json Arm::act(const Json& message, const std::string& type) {
     auto& prepared = prepared_;
-    if ((type != "run" && type != "observe") || !prepared.arm)
-        throw Failure("expected prepare, then run or observe; got " + type);
+    if ((type != "run" && type != "observe" && type != "evaluate") || !prepared.arm)
+        throw Failure("expected prepare, then run, observe or evaluate; got " + type);
     if (type == "observe") return compare::to_message(prepared.arm->observe());
+    if (type == "evaluate") return compare::to_message(prepared.arm->evaluate());
     const auto steps = base::needed_integer(message, "steps");
     prepared.arm->choose(message.contains("workload")
                              ? static_cast<std::size_t>(base::needed_integer(message, "workload"))

@@ -153,10 +153,14 @@ Action setup_compare(CLI::App& command) {
         "new tokens after each prompt of --operation generate; default: 64, or half of batch.max_length", "N",
         whole_number(1, 1000000));
     add_number(command, "--seeds", options->seeds,
-               "train each arm to the end with this many seeds and compare final losses", "K",
+               "train each arm to the end with this many seeds, compare final losses and evaluate", "K",
                whole_number(1, 1000));
     add_number(command, "--steps", options->steps, "steps to train with each seed; default: train.steps", "N",
                whole_number(1, 100000000));
+    add_number(command, "--eval-samples", options->eval_samples,
+               "held-out samples that each arm evaluates at most after the last step of a seed; default: " +
+                   std::to_string(eval_samples_of({})),
+               "N", whole_number(1, 100000000));
     command
         .add_option("--loss-equivalence", options->loss_equivalence,
                     "losses closer than this are equivalent: 0.02 in the unit of the loss, or 2%")

@@ -127,6 +127,8 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
         message["schedule"] = schedule_json(config, steps_of(config, options_.loss_steps, what.seed));
         message["weights"] = shared_folder(what.seed) + "/weights";
         message["batches"] = batches_folder(what) + "/batches.safetensors";
+        const auto held_out = shared_folder(what.seed) + "/evaluation.safetensors";
+        if (std::filesystem::exists(held_out)) message["evaluation_batches"] = held_out;
     }
     add_configuration(message, what);
     if (what.arm == arms_.reference_arm) {
@@ -167,6 +169,7 @@ void ArmMessages::add_configuration(Json& message, const compare::Preparation& w
     message["slowed"] = arm.slowed;
     message["cycle"] = cycle(what);
     message["samples"] = options_.samples;
+    message["eval_samples"] = what.seed >= 0 ? options_.eval_samples : 0;
     message["lengths"] = options_.lengths;
 }
 
@@ -183,6 +186,7 @@ std::optional<Json> ArmMessages::batch_writer(const compare::Preparation& what) 
     set("batch.tokens", config.batch.tokens, base.batch.tokens);
     set("train.grad_accumulation_steps", config.train.grad_accumulation_steps,
         base.train.grad_accumulation_steps);
+    message["eval_samples"] = 0;  // all have the reference arm's
     std::filesystem::create_directories(batches_folder(what));
     message["export_folder"] = batches_folder(what);
     message["export_weights"] = false;

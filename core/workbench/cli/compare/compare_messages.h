@@ -31,6 +31,7 @@ struct MessageOptions {
     std::int64_t loss_steps = 0;
     int seeds = 0;
     std::optional<compare::Workload> workload = {};  // of Operation::generate: the pass
+    std::int64_t eval_samples = 0;                   // after the last step of a seed, at most; 0: none
 };
 
 class ArmMessages {

@@ -16,6 +16,10 @@ std::int64_t samples_of_pass(const CompareOptions& options) {
     return options.samples > 0 ? options.samples : default_samples;
 }
 
+std::int64_t eval_samples_of(const CompareOptions& options) {
+    return options.eval_samples > 0 ? options.eval_samples : default_samples;
+}
+
 GeneratedPass generated_pass(const CompareOptions& options) {
     return {options.samples, options.tokens, options.lengths};
 }
@@ -33,11 +37,17 @@ void check_operation(const CompareOptions& options) {
             throw Failure(
                 "--steps says how long --seeds, --loss-equivalence and --fail-on loss train; give one of "
                 "them, or --steps-per-block for steps that are timed");
+        if (options.eval_samples > 0 && options.seeds == 0 && options.loss_equivalence.empty() &&
+            !options.gate.loss)
+            throw Failure(
+                "--eval-samples says how many samples are evaluated after the steps of --seeds, "
+                "--loss-equivalence and --fail-on loss; give one of them");
         return;
     }
     const std::pair<const char*, bool> of_training[] = {
         {"--seeds", options.seeds > 0},
         {"--steps", options.steps > 0},
+        {"--eval-samples", options.eval_samples > 0},
         {"--loss-equivalence", !options.loss_equivalence.empty()},
         {"--fail-on loss", options.gate.loss.has_value()}};
     for (const auto& [option, given] : of_training) {

@@ -28,6 +28,7 @@ struct CompareOptions {
     std::uint64_t order = 0;
     int seeds = 0;
     std::int64_t steps = 0;
+    std::int64_t eval_samples = 0;  // after the last step of a seed; 0: not said
     std::string loss_equivalence;
     std::string lengths;
     JsonOption json;
@@ -44,6 +45,8 @@ struct CompareOptions {
 
 // Not of Operation::generate.
 std::int64_t samples_of_pass(const CompareOptions& options);
+// That are evaluated at most.
+std::int64_t eval_samples_of(const CompareOptions& options);
 GeneratedPass generated_pass(const CompareOptions& options);
 
 // Throws Failure for options that mean nothing for the operation, or beside the others.

@@ -102,7 +102,9 @@ private:
         if (settings.seeds > 0)
             text += "; after that " +
                     std::to_string(checked_.arms.size() * static_cast<std::size_t>(settings.seeds)) +
-                    " trainings of " + std::to_string(settings.loss_steps) + " steps for the final losses";
+                    " trainings of " + std::to_string(settings.loss_steps) +
+                    " steps for the final losses, each with an evaluation of " +
+                    std::to_string(settings.eval_samples) + " held-out samples at most";
         std::cout << "\n" << bench::wrap(text, 100, "") << "\n";
         return Exit::fine;
     }
@@ -240,9 +242,12 @@ private:
         if (settings.seeds > 0 && settings.loss_steps == 0)
             throw Failure(
                 "--seeds: the configuration has no train.steps; --steps N says how many steps to train");
+        if (settings.seeds > 0) settings.eval_samples = eval_samples_of(options_);
+        settings.eval_metric = compare::eval_metric(checked_.config);
         MessageOptions message{
             options_.arms.job, folder_.path(),      settings.operation, samples_of_pass(options_),
             options_.lengths,  settings.loss_steps, settings.seeds};
+        message.eval_samples = settings.eval_samples;
         if (settings.operation == compare::Operation::generate) {
             message.workload = workload_of(generated_pass(options_), checked_.config);
             message.samples = message.workload->batch;

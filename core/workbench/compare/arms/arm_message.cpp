@@ -202,6 +202,8 @@ ReadyAnswer read_ready(const std::string& line) {
         ready.reduced = flag(object, "reduced");
         ready.cache_dtype = text(object, "cache_dtype");
         ready.observes = flag(object, "observes");
+        ready.evaluates = flag(object, "evaluates");
+        ready.not_evaluated = text(object, "not_evaluated");
         if (object.contains("amplification") && object["amplification"].is_object()) {
             const Json& by = object["amplification"];
             ready.amplification =
@@ -259,6 +261,32 @@ ObservedAnswer read_observed(const std::string& line) {
                                   [](const Json& object) { return profile::read_observed_step(object); });
 }
 
+EvaluationAnswer read_evaluation(const std::string& line, std::int64_t most) {
+    return answer<EvaluationAnswer>(line, [most](const Json& object) {
+        Evaluation evaluation;
+        evaluation.samples = count(object, "samples", true);
+        evaluation.labels = count(object, "labels", true);
+        evaluation.correct = count(object, "correct", false);
+        evaluation.loss = number(member(object, "loss"), "loss");
+        if (evaluation.samples == 0) throw InvalidMessage("counts no samples");
+        if (evaluation.samples > most)
+            throw InvalidMessage("counts " + std::to_string(evaluation.samples) +
+                                 " samples; it was asked for " + std::to_string(most) + " at most");
+        if (evaluation.correct > evaluation.labels)
+            throw InvalidMessage("counts " + std::to_string(evaluation.correct) + " correct of " +
+                                 std::to_string(evaluation.labels) + " labels");
+        return evaluation;
+    });
+}
+
+Json to_message(const Evaluation& evaluation) {
+    return {{"type", "report"},
+            {"samples", evaluation.samples},
+            {"labels", evaluation.labels},
+            {"correct", evaluation.correct},
+            {"loss", base::number_or_null(evaluation.loss)}};
+}
+
 Json to_message(const profile::ObservedStep& step) {
     Json json{{"type", "report"}};
     json.update(profile::to_json(step));
@@ -275,7 +303,9 @@ Json to_message(const Ready& ready) {
               {"weight_bytes", ready.weight_bytes},
               {"reduced", ready.reduced},
               {"cache_dtype", ready.cache_dtype},
-              {"observes", ready.observes}};
+              {"observes", ready.observes},
+              {"evaluates", ready.evaluates},
+              {"not_evaluated", ready.not_evaluated}};
     if (ready.amplification) {
         json["amplification"] = {{"loss", base::number_or_null(ready.amplification->loss)},
                                  {"output", base::number_or_null(ready.amplification->output)},

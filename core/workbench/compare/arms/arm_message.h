@@ -6,8 +6,9 @@
 //                    {"type": "run", "steps": 5}   do that many steps (or passes), answer with their times
 //                    and losses; of a generation with its times by token and the tokens
 //                    {"type": "observe"}           do one more step and tell of it; to arms that say they can
+//                    {"type": "evaluate"}          evaluate held-out samples; to arms that say they can
 //                    {"type": "quit"}              end
-//     from the arm   {"type": "report", ...}       the answer to prepare, to run and to observe
+//     from the arm   {"type": "report", ...}       the answer to all of these
 //                    {"type": "error", "text": ""} it cannot go on
 //
 // docs/compare.md says what each holds. An arm writes only in answer to a request, one line for each; its
@@ -51,6 +52,8 @@ struct Ready {
     bool reduced = false;     // some component is of reduced accuracy: rounding does not bound its drift
     std::string cache_dtype;  // of Operation::generate: of keys and values that are kept; "": as of products
     bool observes = false;    // it answers observe
+    bool evaluates = false;   // it answers evaluate
+    std::string not_evaluated;  // why not; "": it does not say
 };
 
 // The answer to run.
@@ -72,6 +75,14 @@ struct Turn {
     std::vector<double> prefill_ms;
     std::vector<std::vector<std::int64_t>> generated;
     std::int64_t prompt_tokens = -1;
+};
+
+// The answer to evaluate: of samples that nobody trains on, with dropout off.
+struct Evaluation {
+    std::int64_t samples = 0;
+    std::int64_t labels = 0;    // that count
+    std::int64_t correct = -1;  // of them, that the largest logit hits; -1: not known
+    double loss = std::numeric_limits<double>::quiet_NaN();  // mean over the labels; NaN: not finite
 };
 
 // The answer to run of Operation::generate. Times of a pass: all prompts of the batch, until the last
@@ -107,6 +118,7 @@ struct ProtocolError {
 using ReadyAnswer = std::variant<Ready, ArmError, ProtocolError>;
 using TurnAnswer = std::variant<Turn, ArmError, ProtocolError>;
 using GenerationAnswer = std::variant<Generation, ArmError, ProtocolError>;
+using EvaluationAnswer = std::variant<Evaluation, ArmError, ProtocolError>;
 using ObservedAnswer = std::variant<profile::ObservedStep, ArmError, ProtocolError>;
 
 ReadyAnswer read_ready(const std::string& line);
@@ -114,10 +126,13 @@ ReadyAnswer read_ready(const std::string& line);
 TurnAnswer read_turn(const std::string& line, std::int64_t steps);
 GenerationAnswer read_generation(const std::string& line, const GenerationAsked& asked);
 ObservedAnswer read_observed(const std::string& line);
+// `most`: samples that were asked for.
+EvaluationAnswer read_evaluation(const std::string& line, std::int64_t most);
 
 nlohmann::ordered_json to_message(const Ready& ready);
 nlohmann::ordered_json to_message(const Turn& turn);
 nlohmann::ordered_json to_message(const Generation& generation);
+nlohmann::ordered_json to_message(const Evaluation& evaluation);
 nlohmann::ordered_json to_message(const profile::ObservedStep& step);
 
 }  // namespace switchyard::compare

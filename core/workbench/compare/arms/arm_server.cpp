@@ -54,6 +54,10 @@ void ArmServer::export_inputs(const model::Parameters& parameters) {
     }
     if (const auto error = write_shared_batches(folder + "/batches.safetensors", shared_batches()))
         throw std::runtime_error(*error);
+    if (auto held_out = evaluation_batches(); !held_out.empty()) {
+        if (const auto error = write_shared_batches(folder + "/evaluation.safetensors", {held_out}))
+            throw std::runtime_error(*error);
+    }
 }
 
 namespace {
@@ -103,6 +107,10 @@ Ready ArmServer::prepare() {
     }
     before_ = session_.executed();
     ready.observes = observes();
+    if (options_.eval_samples > 0) {
+        ready.not_evaluated = not_evaluated();
+        ready.evaluates = ready.not_evaluated.empty();
+    }
     return ready;
 }
 
@@ -158,6 +166,8 @@ void ArmServer::choose(std::size_t workload) {
 Generation ArmServer::generate(std::int64_t) { throw std::logic_error("this arm generates nothing"); }
 
 profile::ObservedStep ArmServer::observe() { throw std::runtime_error("this arm observes no step"); }
+
+Evaluation ArmServer::evaluate() { throw std::runtime_error("this arm evaluates nothing"); }
 
 std::unique_ptr<ArmServer> make_arm_server(const config::Config& config, const resolver::Plan& plan,
                                            runtime::Registry& registry, const HostInfo& host,

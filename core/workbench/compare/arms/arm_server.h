@@ -30,6 +30,8 @@ struct ArmServerOptions {
     // epoch, forward, data: of a pass, drawn from the job's; fewer where it has fewer. generate: whether
     // prompts are the job's, in batches of batch.size; 0: random tokens, all at once.
     std::int64_t samples = 0;
+    // Operation::step: evaluates as many held-out samples of the job at most when it is asked to; 0: none.
+    std::int64_t eval_samples = 0;
     bool amplification = false;
     double slowed = 0.0;                        // share of a step by which each is made to take longer
     distributed::Group* group = nullptr;        // of the ranks that share each step; outlives the arm
@@ -57,6 +59,10 @@ public:
     virtual bool observes() const { return false; }
     // One more step as any other, of which it tells what its memory is for.
     virtual profile::ObservedStep observe();
+    // Why it cannot evaluate held-out samples; "": it can.
+    virtual std::string not_evaluated() const { return "it does not train"; }
+    // Held-out samples of the job, with the weights as they are.
+    virtual Evaluation evaluate();
 
 protected:
     using Group = std::vector<Batch>;
@@ -72,6 +78,8 @@ protected:
 
     // What external arms work on: the batches of each step, or of the one pass.
     virtual std::vector<Group> shared_batches() = 0;
+    // And what they evaluate; none: they do not.
+    virtual Group evaluation_batches() { return {}; }
     virtual First first() = 0;
     // Adds what one step or pass took and gave, but for its time.
     virtual void run_one(Turn& turn) = 0;

@@ -1,5 +1,8 @@
-// The samples of a pass: those of the job, or random ones where it has none.
+// The samples of a pass: those of the job, or random ones where it has none; and those that are evaluated.
 #pragma once
+
+#include <cstdint>
+#include <memory>
 
 #include "core/workbench/compare/arms/arm_server.h"
 #include "core/workbench/data/sample_list.h"
@@ -11,5 +14,10 @@ data::SampleList drawn_samples(const train::Session& session, const ArmServerOpt
 
 // Those whose outputs are compared.
 data::SampleList first_samples(const data::SampleList& samples);
+
+// So many of these, drawn alike whatever the arm and the seed, and in their order; all where there are no
+// more.
+std::shared_ptr<const SampleSource> held_out_samples(std::shared_ptr<const SampleSource> all,
+                                                     std::int64_t most);
 
 }  // namespace switchyard::compare

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
@@ -68,7 +69,11 @@ train::Trainer TrainingArm::make_trainer() {
         samples_ = drawn_samples(session_, options_);
         return session_.make_trainer(samples_);
     }
-    if (config.data.given()) return session_.make_trainer();
+    if (config.data.given()) {
+        if (options_.eval_samples > 0)
+            session_.evaluate_on(held_out_samples(session_.data().eval, options_.eval_samples));
+        return session_.make_trainer();
+    }
     const auto& batch = config.batch;
     const auto a_batch =
         batch.tokens > 0 ? std::min(batch.size, batch.most_tokens() / batch.max_length * 2) : batch.size;
@@ -85,6 +90,30 @@ bool TrainingArm::observes() const {
 
 profile::ObservedStep TrainingArm::observe() {
     return profile::observed(profile::memory_step(session_, trainer_, next_group()), points_of_memory);
+}
+
+std::string TrainingArm::not_evaluated() const {
+    const auto& config = session_.config();
+    if (options_.operation != Operation::step) return "passes over samples are not followed by an evaluation";
+    if (!config.data.given()) return "the job has no data, and random tokens have nothing to be learnt";
+    if (session_.data().eval->size() == 0)
+        return "the job holds no samples out for it: data.eval names no file, data.eval_fraction is 0";
+    return "";
+}
+
+Evaluation TrainingArm::evaluate() {
+    if (const auto why = not_evaluated(); !why.empty()) throw std::runtime_error("not evaluated: " + why);
+    const auto found = trainer_.evaluate();
+    return {found.samples, found.labels, found.hits.value_or(-1), found.loss};
+}
+
+// Of ranks each has its part of the samples.
+ArmServer::Group TrainingArm::evaluation_batches() {
+    Group batches;
+    if (options_.eval_samples == 0 || options_.group != nullptr || !not_evaluated().empty()) return batches;
+    const auto& loader = session_.start_eval_loader(*session_.data().eval);
+    for (Batch batch; loader.next(batch);) batches.push_back(batch);
+    return batches;
 }
 
 ArmServer::Group TrainingArm::next_group() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "core/workbench/compare/arms/arm_server.h"
@@ -17,9 +18,12 @@ public:
 
     bool observes() const override;
     profile::ObservedStep observe() override;
+    std::string not_evaluated() const override;
+    Evaluation evaluate() override;
 
 private:
     std::vector<Group> shared_batches() override { return kept_; }
+    Group evaluation_batches() override;
     First first() override;
     void run_one(Turn& turn) override;
 

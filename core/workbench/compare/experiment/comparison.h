@@ -18,6 +18,7 @@
 #include "core/workbench/bench/measure/statistics.h"
 #include "core/workbench/bench/measure/timing.h"
 #include "core/workbench/compare/arms/arm_message.h"
+#include "core/workbench/compare/experiment/evaluation.h"
 #include "core/workbench/compare/experiment/judged_speed.h"
 #include "core/workbench/compare/experiment/stability.h"
 #include "core/workbench/profile/profile.h"
@@ -95,13 +96,15 @@ struct ArmResult : ArmOutcome {
     std::vector<double> losses;                    // of each step of the first start, warm-up included
     std::vector<std::vector<double>> seed_losses;  // by seed
     std::vector<double> final_losses;              // by seed (judge_arms.h)
+    Evaluations evaluations;                       // by seed, held-out samples after the last step
+    std::string not_evaluated;                     // why there are none of them
     std::vector<bool> skipped;                     // of each step in `losses`: it changed nothing
     int outliers = 0;
     // What a pass that generates wrote, by row, and how much of it is as the base has it (generated_turn.h).
     std::vector<std::vector<std::int64_t>> generated;
     double same_tokens = std::numeric_limits<double>::quiet_NaN();
     std::int64_t skipped_steps = 0;  // of the timed run and of all seeds
-    Stability stability;             // of the first start of the timed run
+    Stability stability;             // of the first start of the timed run, and by accuracy of all seeds
     // In the first start: the first step after which times do not change any more, of `warm_up_steps`; all of
     // them where they still did.
     std::int64_t steady_from = 0;
@@ -134,7 +137,9 @@ struct Comparison {
     std::int64_t later_warm_up_steps = 0;  // of each further one
     std::uint64_t seed = 0;
     int seeds = 0;
-    std::int64_t loss_steps = 0;  // of each seed
+    std::int64_t loss_steps = 0;    // of each seed
+    std::int64_t eval_samples = 0;  // of an evaluation, at most; 0: nobody was asked for one
+    EvalMetric eval_metric = EvalMetric::accuracy;
     std::optional<bench::LossMargin> margin;
     double elapsed_ms = 0.0;
     bool stopped = false;

@@ -49,6 +49,18 @@ void add_final_loss(CsvRow& row, const std::optional<bench::EquivalenceResult>& 
     add_bounds(row, "final_loss_difference", {loss.difference, loss.low, loss.high}, known);
 }
 
+// Medians over the seeds.
+void add_evaluations(CsvRow& row, const Comparison& comparison, const ArmResult& arm) {
+    const auto median = [&](EvalMetric metric) {
+        const auto value = median_of(arm.evaluations, metric);
+        return value ? base::number_or_null(*value) : CsvRow(nullptr);
+    };
+    for (const auto metric : {EvalMetric::accuracy, EvalMetric::perplexity})
+        row[std::string(name(metric))] = or_null(comparison.eval_metric == metric, median(metric));
+    row["evaluation_loss"] = median(EvalMetric::loss);
+    row["not_evaluated"] = arm.not_evaluated;
+}
+
 CsvRow row_of_arm(const Comparison& comparison, std::size_t at) {
     const auto& arm = comparison.arms[at];
     const auto* const pair = comparison.pair_with(at);
@@ -82,6 +94,7 @@ CsvRow row_of_arm(const Comparison& comparison, std::size_t at) {
     row["loss_drift"] = base::number_or_null(arm.stability.loss_drift);
     row["skipped_steps"] = arm.skipped_steps;
     add_final_loss(row, pair != nullptr ? pair->loss : std::nullopt);
+    add_evaluations(row, comparison, arm);
     row["outliers"] = arm.outliers;
     return row;
 }

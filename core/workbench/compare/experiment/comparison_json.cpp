@@ -24,6 +24,24 @@ Json drift(const Drift& value) {
             {"gradient", base::number_or_null(value.gradient)}};
 }
 
+// Of a metric by which nothing is told of the task: null.
+Json score_json(const Comparison& comparison, const std::optional<double>& value, EvalMetric metric) {
+    return value && comparison.eval_metric == metric ? base::number_or_null(*value) : Json(nullptr);
+}
+
+Json evaluation_json(const Comparison& comparison, const std::optional<Evaluation>& evaluation) {
+    if (!evaluation) return nullptr;
+    const auto scored = [&](EvalMetric metric) {
+        return score_json(comparison, value_of(evaluation, metric), metric);
+    };
+    return {{"samples", evaluation->samples},
+            {"labels", evaluation->labels},
+            {"correct", evaluation->correct < 0 ? Json(nullptr) : Json(evaluation->correct)},
+            {"accuracy", scored(EvalMetric::accuracy)},
+            {"perplexity", scored(EvalMetric::perplexity)},
+            {"evaluation_loss", base::number_or_null(evaluation->loss)}};
+}
+
 Json block_json(const std::optional<ArmBlock>& block) {
     if (!block) return nullptr;
     return {
@@ -45,9 +63,16 @@ Json block_json(const std::optional<ArmBlock>& block) {
         {"prefill_ms", base::number_or_null(block->prefill_ms)}};
 }
 
-Json arm_json(const ArmResult& arm, double flops_per_second) {
+Json arm_json(const Comparison& comparison, std::size_t at) {
+    const auto& arm = comparison.arms[at];
     const bool timed = arm.ok();
-    Json blocks = Json::array(), seeds = Json::array();
+    Json blocks = Json::array(), seeds = Json::array(), evaluations = Json::array();
+    for (const auto& evaluation : arm.evaluations)
+        evaluations.push_back(evaluation_json(comparison, evaluation));
+    const auto median = [&](EvalMetric metric) {
+        return score_json(comparison, median_of(arm.evaluations, metric), metric);
+    };
+    const auto eval_loss = median_of(arm.evaluations, EvalMetric::loss);
     for (const auto& block : arm.blocks) blocks.push_back(block_json(block));
     for (const auto& losses : arm.seed_losses) seeds.push_back(numbers(losses));
     return {{"name", arm.spec.name},
@@ -67,7 +92,7 @@ Json arm_json(const ArmResult& arm, double flops_per_second) {
             {"same_tokens", base::number_or_null(arm.same_tokens)},
             {"timed_by", arm.by_coordinator ? "coordinator" : "arm"},
             {"peak_memory_bytes", arm.peak_memory_bytes < 0 ? Json(nullptr) : Json(arm.peak_memory_bytes)},
-            {"flops_per_second", base::number_or_null(flops_per_second)},
+            {"flops_per_second", base::number_or_null(comparison.flops_per_second(at))},
             {"observed", arm.observed ? profile::to_json(*arm.observed) : Json(nullptr)},
             {"drift", drift(arm.drift)},
             {"drift_allowed", drift(arm.allowed)},
@@ -85,7 +110,12 @@ Json arm_json(const ArmResult& arm, double flops_per_second) {
             {"blocks", blocks},
             {"losses", numbers(arm.losses)},
             {"final_losses", numbers(arm.final_losses)},
-            {"seed_losses", seeds}};
+            {"seed_losses", seeds},
+            {"accuracy", median(EvalMetric::accuracy)},
+            {"perplexity", median(EvalMetric::perplexity)},
+            {"evaluation_loss", eval_loss ? base::number_or_null(*eval_loss) : Json(nullptr)},
+            {"evaluations", evaluations},
+            {"not_evaluated", arm.not_evaluated.empty() ? Json(nullptr) : Json(arm.not_evaluated)}};
 }
 
 Json pair_json(const Comparison& comparison, const PairResult& pair) {
@@ -119,8 +149,7 @@ Json pair_json(const Comparison& comparison, const PairResult& pair) {
 
 Json to_json(const Comparison& comparison) {
     Json arms = Json::array(), pairs = Json::array();
-    for (std::size_t at = 0; at < comparison.arms.size(); ++at)
-        arms.push_back(arm_json(comparison.arms[at], comparison.flops_per_second(at)));
+    for (std::size_t at = 0; at < comparison.arms.size(); ++at) arms.push_back(arm_json(comparison, at));
     for (const auto& pair : comparison.pairs) pairs.push_back(pair_json(comparison, pair));
     Json margin = nullptr;
     if (comparison.margin)
@@ -147,6 +176,7 @@ Json to_json(const Comparison& comparison) {
         {"seed", comparison.seed},
         {"seeds", comparison.seeds},
         {"loss_steps", comparison.loss_steps},
+        {"eval_samples", comparison.eval_samples},
         {"loss_margin", margin},
         {"roofs", comparison.roofs.products.empty() ? Json(nullptr) : profile::roofs_json(comparison.roofs)},
         {"forced", comparison.forced()},

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -24,6 +25,13 @@ std::vector<nlohmann::ordered_json> block_lines(const Comparison& comparison);
 
 // Whose calls are told: those in training, where something was trained.
 base::Called called(const Comparison& comparison);
+
+// What arms found on held-out samples, as a part of the text; "" where nobody was asked.
+std::string evaluation_text(const Comparison& comparison);
+// Of what evaluations are, and how far accuracies differ by chance; "": there are none.
+std::string evaluation_note(const Comparison& comparison);
+// Why arms that ran evaluated nothing, each reason with the names of its arms.
+std::vector<std::pair<std::string, std::string>> reasons_without_evaluation(const Comparison& comparison);
 
 // How others disturbed what was timed: "2 blocks repeated, for others had the processor; others took up to
 // 23 % of the processors in blocks that count". `most`: the largest share of a block that counts. Empty:

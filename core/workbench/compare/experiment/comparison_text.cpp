@@ -331,8 +331,8 @@ std::string to_text(const Comparison& comparison) {
     if (comparison.operation == Operation::generate) text += prefill_and_decode(comparison);
     text += memory_of_steps(comparison) +
             (comparison.operation == Operation::step ? stability(comparison) : "") + drifts(comparison) +
-            what_ran(comparison) + losses(comparison) + effects_text(effects_of(comparison)) +
-            verdicts(comparison);
+            what_ran(comparison) + losses(comparison) + evaluation_text(comparison) +
+            effects_text(effects_of(comparison)) + verdicts(comparison);
     return text;
 }
 

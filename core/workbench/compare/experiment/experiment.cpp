@@ -10,6 +10,7 @@
 #include "core/workbench/compare/arms/generated_turn.h"
 #include "core/workbench/compare/experiment/experiment_plan.h"
 #include "core/workbench/compare/experiment/judge_arms.h"
+#include "core/workbench/compare/experiment/seed_evaluations.h"
 #include "core/workbench/compare/experiment/skipped_steps.h"
 #include "core/workbench/compare/experiment/start_up.h"
 
@@ -30,7 +31,8 @@ public:
           arms_(
               std::move(arms), settings.timeout_ms,
               [this](std::size_t at) -> ArmOutcome& { return result_.arms[at]; },
-              [this](const std::string& text) { tell(text); }) {
+              [this](const std::string& text) { tell(text); }),
+          evaluations_(arms_, result_, result_.eval_samples) {
         ready_.resize(arms_.size());
         unaccounted_.resize(arms_.size());
         done_.resize(arms_.size(), 0);
@@ -43,7 +45,7 @@ public:
         restart_ms_ = arms_.elapsed_ms();
         measure_drift();
         if (going()) warm_up();
-        compare_passes();
+        judge_passes(result_);
         if (going()) run_rounds();
         summarise_arms(result_);
         for (int seed = 0; seed < settings_.seeds && going(); ++seed) run_seed(seed);
@@ -51,7 +53,7 @@ public:
         result_.stopped = arms_.stopped();
         if (base_index(result_) != drift_base_) {  // the one they were held against has failed since
             measure_drift();
-            compare_passes();
+            judge_passes(result_);
         }
         judge_pairs(result_, settings_.margin);
         judge_stabilities(result_);
@@ -67,6 +69,8 @@ private:
         result.seed = settings.seed;
         result.seeds = settings.seeds;
         result.loss_steps = settings.loss_steps;
+        result.eval_samples = settings.seeds > 0 ? settings.eval_samples : 0;
+        result.eval_metric = settings.eval_metric;
         result.margin = settings.loss_margin;
         for (const auto& started : arms) result.arms.emplace_back().spec = started.spec;
         return result;
@@ -128,6 +132,7 @@ private:
         auto ready = arms_.prepared(at, settings_.prepare({at, seed, round}), settings_.operation);
         if (ready && round == 0 && settings_.written_steps)
             written_steps_[at] = settings_.written_steps({at, seed, round});
+        if (ready && seed >= 0) evaluations_.prepared(at, *ready);
         if (!ready || seed >= 0 || round > 0) return;
         start_ups_[at].prepared(arms_.elapsed_ms() - before);
         if (!std::isfinite(ready->loss) && !result_.arms[at].spec.external() && !generates())
@@ -150,32 +155,12 @@ private:
             const auto &ours = *ready_[at], &theirs = *ready_[from];
             if (settings_.drift && ours.first_step_written && theirs.first_step_written)
                 arm.drift = settings_.drift(at, from);
-            arm.drift.loss = relative(ours.loss, theirs.loss);
+            arm.drift.loss = relative_difference(ours.loss, theirs.loss);
             if (known == ready_.end()) continue;
             const auto& amplification = *(*known)->amplification;
             arm.allowed = generates() ? allowed_generation_drift(amplification, theirs, ours)
                                       : allowed_drift(amplification, theirs.dtype, ours.dtype);
         }
-    }
-
-    // The mean loss of a pass, which says more than that of the first samples, and which every arm tells; or
-    // the tokens that it wrote.
-    void compare_passes() {
-        if (settings_.operation != Operation::forward && !generates()) return;
-        const ArmResult* base = nullptr;
-        for (auto& arm : result_.arms) {
-            if (!arm.ok() || arm.losses.empty()) continue;
-            if (base == nullptr)
-                base = &arm;
-            else if (generates())
-                arm.same_tokens = same_tokens(arm.generated, base->generated);
-            else if (arm.spec.differs.empty())
-                arm.drift.loss = relative(arm.losses.front(), base->losses.front());
-        }
-    }
-
-    static double relative(double value, double base) {
-        return std::abs(value - base) / std::max(std::abs(base), 1e-30);
     }
 
     // Steps of one arm, their losses kept; nothing where it failed.
@@ -454,9 +439,13 @@ private:
                 seed_steps_ += steps;
                 seeds_ms_ += wall;
             }
-            if (arm.ok() && !arms_.stopped())
-                arm.final_losses.push_back(final_loss(arm.seed_losses.back(), skipped));
+            if (!arm.ok() || arms_.stopped()) continue;
+            arm.final_losses.push_back(final_loss(arm.seed_losses.back(), skipped));
+            if (settings_.eval_samples > 0)
+                tell(arm.spec.name + ": evaluates after seed " + std::to_string(seed + 1));
+            evaluations_.evaluate(at, seed);
         }
+        evaluations_.check(seed, settings_.reference_arm);
     }
 
     void tell_seed(const std::string& arm, int seed, std::int64_t done) const {
@@ -474,6 +463,7 @@ private:
     bench::PhiloxStream random_;
     Comparison result_;
     ArmRequests arms_;
+    SeedEvaluations evaluations_;
     std::vector<std::optional<Ready>> ready_;  // of the first start of each arm
     std::size_t drift_base_ = 0;               // the arm that drifts are from
     std::vector<std::vector<double>> unaccounted_;

@@ -10,7 +10,7 @@
 //     rounds    after so many blocks every arm ends and is started, prepared and warmed up anew, since no
 //               number of blocks says how one start of an arm differs from the next
 //     seeds     where final losses are asked for: for each seed every arm prepares again and trains to the
-//               end
+//               end, after which it evaluates held-out samples, if it can
 //
 // The numbers of rounds, blocks and steps are fixed before the first block, never by the results. A block in
 // which other programs took a processor away from some arm is repeated: that is read from what the kernel
@@ -64,6 +64,8 @@ struct ExperimentSettings {
     std::uint64_t seed = 0;         // of the order and of the bootstrap
     int seeds = 0;
     std::int64_t loss_steps = 0;
+    std::int64_t eval_samples = 0;  // held-out ones, evaluated after the last step of a seed; 0: none
+    EvalMetric eval_metric = EvalMetric::accuracy;
     std::optional<bench::LossMargin> loss_margin;
     std::size_t reference_arm = 0;    // the arm that weights and batches come from: it prepares first
     GenerationAsked generation = {};  // of Operation::generate: a pass; their number is not read

@@ -41,6 +41,13 @@ void summarise(ArmResult& arm, const Comparison& comparison) {
     arm.tokens_per_second = bench::median(tokens);
 }
 
+std::vector<std::optional<double>> accuracies(const ArmResult& arm) {
+    std::vector<std::optional<double>> by_seed;
+    for (const auto& evaluation : arm.evaluations)
+        by_seed.push_back(value_of(evaluation, EvalMetric::accuracy));
+    return by_seed;
+}
+
 }  // namespace
 
 void mark_outlier_blocks(ArmResult& arm) {
@@ -81,6 +88,8 @@ void judge_stabilities(Comparison& comparison) {
         const bool alone = &arm == &*base || !arm.spec.differs.empty() || arm.spec.own_batches;
         const StepRecord bases{base->losses, base->skipped};
         arm.stability = judge_stability({arm.losses, arm.skipped}, alone ? nullptr : &bases);
+        if (&arm != &*base && arm.spec.differs.empty() && comparison.eval_metric == EvalMetric::accuracy)
+            judge_accuracy(accuracies(arm), accuracies(*base), arm.stability);
     }
 }
 

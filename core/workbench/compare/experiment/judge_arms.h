@@ -1,5 +1,5 @@
-// From the turns that arms took to what is said of them (judge_arms.cpp), and of two of them
-// (judge_pairs.cpp).
+// From the turns that arms took to what is said of them (judge_arms.cpp, judge_passes.cpp), and of two of
+// them (judge_pairs.cpp).
 //
 // No LibTorch here.
 #pragma once
@@ -22,6 +22,13 @@ std::size_t base_index(const Comparison& comparison);
 
 // Every arm that is ok against the first that is. `margin`: within which two are the SAME.
 void judge_pairs(Comparison& comparison, double margin);
+
+// Of a value from the base's.
+double relative_difference(double value, double base);
+
+// Of passes, against the first arm that is ok: the mean loss of a forward pass, which says more than that of
+// the first samples, and which every arm tells; or the tokens that a generation wrote.
+void judge_passes(Comparison& comparison);
 
 // Whether each arm's training stayed stable, against the first that is ok where they may be compared.
 void judge_stabilities(Comparison& comparison);

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/kernel/base/joined.h"
+#include "core/kernel/base/number_text.h"
 
 namespace switchyard::compare {
 namespace {
@@ -107,6 +108,13 @@ std::string departure(const Paired& last) {
     return text("its loss at the end is %.4g, the base's %.4g", last.base.value + by, last.base.value);
 }
 
+// "accuracy 0.81, the base has 0.84"
+std::string other_accuracy(const std::optional<double>& arm, const std::optional<double>& base) {
+    constexpr double rounding = 1e-12;  // of two shares, for one point is as good as a point
+    if (!arm || !base || std::abs(*arm - *base) <= accuracy_margin + rounding) return "";
+    return text("accuracy %.4g, the base has %.4g", *arm, *base);
+}
+
 }  // namespace
 
 Stability judge_stability(const StepRecord& arm, const StepRecord* base) {
@@ -133,6 +141,24 @@ Stability judge_stability(const StepRecord& arm, const StepRecord* base) {
         result.reason = "at least " + std::to_string(least_steps) + " steps are needed; there are " +
                         std::to_string(arm.losses.size());
     return result;
+}
+
+void judge_accuracy(const std::vector<std::optional<double>>& arm,
+                    const std::vector<std::optional<double>>& base, Stability& stability) {
+    constexpr std::size_t shown_seeds = 3;
+    std::string reasons;
+    std::size_t found = 0;
+    for (std::size_t seed = 0; seed < std::min(arm.size(), base.size()); ++seed) {
+        const auto other = other_accuracy(arm[seed], base[seed]);
+        if (!other.empty() && ++found <= shown_seeds)
+            base::add_item(reasons, "seed " + std::to_string(seed + 1) + ": " + other, "; ");
+    }
+    if (found == 0) return;
+    if (found > shown_seeds)
+        base::add_item(reasons, "and " + base::counted(found - shown_seeds, "other seed"), "; ");
+    if (!stability.stable) stability.reason.clear();  // it says why nothing could be told
+    stability.stable = false;
+    base::add_item(stability.reason, reasons, "; ");
 }
 
 }  // namespace switchyard::compare

@@ -8,7 +8,9 @@
 //   - its loss did not rise: the mean over the last tenth of the steps, five at least, is not above that over
 //     the first by more than 10 % and three standard errors;
 //   - its loss did not leave the base's: over the last tenth the mean difference of equal steps is not above
-//     10 % of the base's loss and three standard errors.
+//     10 % of the base's loss and three standard errors;
+// and where the accuracy of both is known, after every seed:
+//   - its accuracy on held-out samples is within one point of the base's.
 //
 // No LibTorch here.
 #pragma once
@@ -41,5 +43,11 @@ inline constexpr std::size_t least_steps = 12;    // fewer say nothing of a tren
 
 // `base` is nullptr for the base itself, and where the two did not learn from the same batches.
 Stability judge_stability(const StepRecord& arm, const StepRecord* base);
+
+inline constexpr double accuracy_margin = 0.01;
+
+// By seed, nothing where it is not known. What speaks against the arm is added to what was said of it.
+void judge_accuracy(const std::vector<std::optional<double>>& arm,
+                    const std::vector<std::optional<double>>& base, Stability& stability);
 
 }  // namespace switchyard::compare

@@ -54,6 +54,20 @@ std::string command_value(const std::string& text, bool property) {
     return result;
 }
 
+// That a column of its own has, where some arm has one.
+bool is_scored(const Comparison& comparison) {
+    return comparison.eval_metric != EvalMetric::loss &&
+           std::ranges::any_of(comparison.arms, [&](const ArmResult& arm) {
+               return median_of(arm.evaluations, comparison.eval_metric).has_value();
+           });
+}
+
+std::string score_cell(const Comparison& comparison, const ArmResult& arm) {
+    if (!is_scored(comparison)) return "";
+    const auto score = median_of(arm.evaluations, comparison.eval_metric);
+    return (score ? base::digits(*score, 4) : "-") + " | ";
+}
+
 std::string row_of(const Comparison& comparison, std::size_t at) {
     const auto& arm = comparison.arms[at];
     const auto* const pair = comparison.pair_with(at);
@@ -65,7 +79,7 @@ std::string row_of(const Comparison& comparison, std::size_t at) {
            (pair == nullptr ? "" : base::digits(pair->p_corrected, 2)) + " | " +
            (arm.ok() ? base::digits(arm.samples_per_second) : "-") + " | " + start_up_text(arm) + " | " +
            (arm.peak_memory_bytes < 0 ? "-" : base::bytes_text(static_cast<double>(arm.peak_memory_bytes))) +
-           " | " + verdict + " |\n";
+           " | " + score_cell(comparison, arm) + verdict + " |\n";
 }
 
 }  // namespace
@@ -112,10 +126,14 @@ std::string markdown(const Comparison& comparison, const GateResult& result, con
                               : code == 3 ? "a regression"
                               : code == 4 ? "cannot tell"
                                           : "wrong numbers";
+    const std::string score_head = !is_scored(comparison)                           ? ""
+                                   : comparison.eval_metric == EvalMetric::accuracy ? "Accuracy | "
+                                                                                    : "Perplexity | ";
     std::string text = "### switchyard compare: " + (result.findings.empty() ? "no gate" : found) + "\n\n" +
                        plain(title) + "\n\n| Arm | Times as fast [95 %] | p | " +
                        (comparison.operation == Operation::generate ? "Prompts/s" : "Samples/s") +
-                       " | Start-up | Peak memory | Verdict |\n" + "|---|---|---|---|---|---|---|\n";
+                       " | Start-up | Peak memory | " + score_head + "Verdict |\n" +
+                       "|---|---|---|---|---|---|---|" + (score_head.empty() ? "" : "---|") + "\n";
     for (std::size_t at = 0; at < comparison.arms.size(); ++at) text += row_of(comparison, at);
     std::string list;
     for (const auto& finding : result.findings) {

@@ -89,31 +89,35 @@ std::string name_html(const LadderRow& row) {
 std::string ladder_section(const Ladder& ladder, const std::string& scale,
                            const std::vector<LadderRow>& rows) {
     const bool writes = !rows.empty() && rows.front().writes;
-    report::HtmlTable table({{"Rung"},
-                             {writes ? "New tokens/s" : "Samples/s", true},
-                             {"Over the base", true},
-                             {"Over its parent", true},
-                             {"Batch", true},
-                             {"Learning rate", true},
-                             {"Start-up", true},
-                             {"Peak memory", true},
-                             {"Stable"}});
+    const auto score = ladder_score(rows);
+    std::vector<report::HtmlTable::Column> columns{{"Rung"},
+                                                   {writes ? "New tokens/s" : "Samples/s", true},
+                                                   {"Over the base", true},
+                                                   {"Over its parent", true},
+                                                   {"Batch", true},
+                                                   {"Learning rate", true},
+                                                   {"Start-up", true},
+                                                   {"Peak memory", true}};
+    if (score) columns.push_back({*score == EvalMetric::accuracy ? "Accuracy" : "Perplexity", true});
+    columns.push_back({"Stable", score.has_value()});  // as narrow as numbers, where there are ten
+    report::HtmlTable table(columns);
     for (const auto& row : rows) {
         const bool ran = row.result != nullptr && row.result->ok();
         const auto& stable = ran ? row.result->stability.stable : std::optional<bool>();
-        table.row(
-            {name_html(row),
-             ran ? page_value(writes ? row.result->tokens_per_second : row.result->samples_per_second) : "–",
-             ratio_html(row.over_base), ratio_html(row.over_parent),
-             row.place->batch > 0 ? std::to_string(row.place->batch) : "–",
-             row.place->learning_rate > 0.0 ? page_value(row.place->learning_rate, 2) : "–",
-             ran && std::isfinite(row.result->start_up_ms) ? start_up_text(*row.result) : "–",
-             ran && row.result->peak_memory_bytes >= 0
-                 ? base::bytes_text(static_cast<double>(row.result->peak_memory_bytes))
-                 : "–",
-             !stable   ? "–"
-             : *stable ? "yes"
-                       : "<span class=\"bad\">no</span>"});
+        std::vector<std::string> cells{
+            name_html(row),
+            ran ? page_value(writes ? row.result->tokens_per_second : row.result->samples_per_second) : "–",
+            ratio_html(row.over_base),
+            ratio_html(row.over_parent),
+            row.place->batch > 0 ? std::to_string(row.place->batch) : "–",
+            row.place->learning_rate > 0.0 ? page_value(row.place->learning_rate, 2) : "–",
+            ran && std::isfinite(row.result->start_up_ms) ? start_up_text(*row.result) : "–",
+            ran && row.result->peak_memory_bytes >= 0
+                ? base::bytes_text(static_cast<double>(row.result->peak_memory_bytes))
+                : "–"};
+        if (score) cells.push_back(row.score(*score) ? page_value(*row.score(*score), 4) : "–");
+        cells.emplace_back(!stable ? "–" : *stable ? "yes" : "<span class=\"bad\">no</span>");
+        table.row(cells);
     }
     return section("Ladder", "<p>" + escape(ladder.heading(scale)) + "</p>\n" +
                                  waterfall_of(ladder.heading(scale), rows) + table.html() +

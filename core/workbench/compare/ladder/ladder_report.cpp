@@ -64,10 +64,24 @@ std::vector<LadderRow> ladder_rows(const Ladder& ladder, const std::vector<RungP
         if (places[at].arm) row.result = &comparison.arms[*places[at].arm];
         row.depth = ladder.depth(at);
         row.writes = comparison.operation == Operation::generate;
+        if (const auto arm = arm_of(at)) {
+            const auto metric = comparison.eval_metric;
+            const auto score = median_of(comparison.arms[*arm].evaluations, metric);
+            if (metric == EvalMetric::accuracy) row.accuracy = score;
+            if (metric == EvalMetric::perplexity) row.perplexity = score;
+        }
         row.over_base = over(at, 0);
         if (const auto parent = ladder.parent(at)) row.over_parent = over(at, *parent);
     }
     return rows;
+}
+
+std::optional<EvalMetric> ladder_score(const std::vector<LadderRow>& rows) {
+    for (const auto metric : {EvalMetric::accuracy, EvalMetric::perplexity}) {
+        for (const auto& row : rows)
+            if (row.score(metric)) return metric;
+    }
+    return std::nullopt;
 }
 
 std::string ladder_plan_text(const Ladder& ladder, const std::vector<RungPlace>& places) {
@@ -92,15 +106,18 @@ std::string ladder_plan_text(const Ladder& ladder, const std::vector<RungPlace>&
 
 std::string ladder_text(const Ladder& ladder, const std::string& scale, const std::vector<LadderRow>& rows) {
     const bool writes = !rows.empty() && rows.front().writes;
-    bench::TextTable table({{"rung", Align::left},
-                            {writes ? "new tokens/s" : "samples/s"},
-                            {"over the base [95 %]"},
-                            {"over its parent [95 %]"},
-                            {"batch"},
-                            {"lr"},
-                            {"start-up"},
-                            {"memory"},
-                            {"stable"}});
+    const auto score = ladder_score(rows);
+    std::vector<bench::TextTable::Column> columns{{"rung", Align::left},
+                                                  {writes ? "new tokens/s" : "samples/s"},
+                                                  {"over the base [95 %]"},
+                                                  {"over its parent [95 %]"},
+                                                  {"batch"},
+                                                  {"lr"},
+                                                  {"start-up"},
+                                                  {"memory"}};
+    if (score) columns.push_back({std::string(name(*score))});
+    columns.push_back({"stable"});
+    bench::TextTable table(columns);
     for (const auto& row : rows) {
         const auto name = indent_of(row.depth) + row.rung->name;
         if (row.result == nullptr) {
@@ -111,16 +128,23 @@ std::string ladder_text(const Ladder& ladder, const std::string& scale, const st
             table.note(row.result->reason);
         } else {
             const auto& arm = *row.result;
-            table.row({name, base::digits(writes ? arm.tokens_per_second : arm.samples_per_second),
-                       ratio_text(row.over_base), ratio_text(row.over_parent),
-                       row.place->batch > 0 ? std::to_string(row.place->batch) : "-",
-                       row.place->learning_rate > 0.0 ? base::digits(row.place->learning_rate, 2) : "-",
-                       start_up_text(*row.result), memory_text(*row.result), stable_text(*row.result)});
+            std::vector<std::string> cells{
+                name,
+                base::digits(writes ? arm.tokens_per_second : arm.samples_per_second),
+                ratio_text(row.over_base),
+                ratio_text(row.over_parent),
+                row.place->batch > 0 ? std::to_string(row.place->batch) : "-",
+                row.place->learning_rate > 0.0 ? base::digits(row.place->learning_rate, 2) : "-",
+                start_up_text(arm),
+                memory_text(arm)};
+            if (score) cells.push_back(row.score(*score) ? base::digits(*row.score(*score), 4) : "-");
+            cells.push_back(stable_text(arm));
+            table.row(cells);
         }
         if (const auto published = row.rung->published.text(); !published.empty())
             table.note("published: " + published);
     }
-    return bench::wrap(ladder.heading(scale), 110, "  ") + "\n" + table.render("  ", 110);
+    return bench::wrap(ladder.heading(scale), 110, "  ") + "\n" + table.render("  ", score ? 120 : 110);
 }
 
 Json ladder_json(const Ladder& ladder, const std::string& scale, const std::vector<LadderRow>& rows) {
@@ -147,6 +171,8 @@ Json ladder_json(const Ladder& ladder, const std::string& scale, const std::vect
                          {"peak_memory_bytes", ran && row.result->peak_memory_bytes >= 0
                                                    ? Json(row.result->peak_memory_bytes)
                                                    : Json(nullptr)},
+                         {"accuracy", maybe(row.accuracy)},
+                         {"perplexity", maybe(row.perplexity)},
                          {"stable", ran && row.result->stability.stable ? Json(*row.result->stability.stable)
                                                                         : Json(nullptr)},
                          {"published",

@@ -33,7 +33,15 @@ struct LadderRow {
     bool writes = false;  // new tokens are counted, not samples: Operation::generate
     // Nothing where one of the two did not run, and for what stands on the ground.
     std::optional<bench::RatioEstimate> over_base, over_parent;
+    // Over the seeds the median on held-out samples, by what the task is told by; nothing: it is not known.
+    std::optional<double> accuracy, perplexity;
+    const std::optional<double>& score(EvalMetric metric) const {
+        return metric == EvalMetric::accuracy ? accuracy : perplexity;
+    }
 };
+
+// The score that some rung has, which then has a column; nothing: none has one.
+std::optional<EvalMetric> ladder_score(const std::vector<LadderRow>& rows);
 
 // One for each rung, in the ladder's order; the base is the rung on the ground. All arguments outlive it.
 std::vector<LadderRow> ladder_rows(const Ladder& ladder, const std::vector<RungPlace>& places,

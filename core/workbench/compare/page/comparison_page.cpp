@@ -35,7 +35,7 @@ std::string comparison_page(const Comparison& comparison, const ComparisonFacts&
     std::string body = head_section(comparison, facts) + facts.first_section + speed_section(comparison) +
                        generation_section(comparison) + effects_section(comparison);
     if (comparison.operation == Operation::step)
-        body += loss_section(comparison) + stability_section(comparison);
+        body += loss_section(comparison) + evaluation_section(comparison) + stability_section(comparison);
     body += memory_section(comparison) + roofline_section(comparison) + blocks_section(comparison) +
             drift_section(comparison) + executed_section(comparison) + section("How", how(comparison, facts));
     if (comparison.arms.size() > shown_arms)

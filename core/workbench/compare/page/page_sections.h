@@ -18,6 +18,7 @@ std::string speed_section(const Comparison& comparison);
 std::string effects_section(const Comparison& comparison);
 std::string generation_section(const Comparison& comparison);
 std::string loss_section(const Comparison& comparison);
+std::string evaluation_section(const Comparison& comparison);
 std::string stability_section(const Comparison& comparison);
 std::string roofline_section(const Comparison& comparison);
 std::string memory_section(const Comparison& comparison);

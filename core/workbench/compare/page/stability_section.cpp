@@ -1,5 +1,6 @@
 #include "core/workbench/compare/page/page_sections.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/workbench/compare/page/page_arms.h"
@@ -12,6 +13,17 @@ namespace switchyard::compare {
 using report::escape;
 using report::HtmlTable;
 using report::page_number;
+
+namespace {
+
+bool judged_by_accuracy(const Comparison& comparison) {
+    return comparison.eval_metric == EvalMetric::accuracy &&
+           std::ranges::any_of(comparison.arms, [](const ArmResult& arm) {
+               return median_of(arm.evaluations, EvalMetric::accuracy).has_value();
+           });
+}
+
+}  // namespace
 
 std::string stability_section(const Comparison& comparison) {
     HtmlTable table({{"Arm"}, {"Loss drift", true}, {"Skipped steps", true}, {"Stable"}});
@@ -26,8 +38,12 @@ std::string stability_section(const Comparison& comparison) {
     }
     return section(
         "Stability",
-        table.html() + note("Loss drift: of the mean loss over the last tenth of the steps from that of " +
-                            base_of(comparison) + " over the same steps."));
+        table.html() +
+            note("Loss drift: of the mean loss over the last tenth of the steps from that of " +
+                 base_of(comparison) + " over the same steps." +
+                 (judged_by_accuracy(comparison) ? " Stable is also who is within one point of its "
+                                                   "accuracy after every seed."
+                                                 : "")));
 }
 
 }  // namespace switchyard::compare

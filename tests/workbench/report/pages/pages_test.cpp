@@ -182,8 +182,11 @@ name = "not there"
 on = "attention by torch"
 command = ["a_program_that_is_not_there"]
 )");
-    check_page(page_of(job, {"compare", "--ladder", job.file("ladder.toml"), "--blocks", "6", "--rounds", "1",
-                             "--steps-per-block", "1", "--time", "0.5"}));
+    const Words words{"compare",  "--ladder", job.file("ladder.toml"), "--blocks", "6",
+                      "--rounds", "1",        "--steps-per-block",     "1",        "--time",
+                      "0.5"};
+    check_page(page_of(job, words));
+    check_page(page_of(job, with(words, {"--seeds", "2", "--steps", "2"})));  // a column more, of accuracies
 }
 
 TEST_CASE("the page of an inference benchmark is shown whole at all widths") {

@@ -2,6 +2,7 @@
 #include "core/workbench/compare/ladder/ladder_report.h"
 
 #include <cmath>
+#include <functional>
 
 #include <nlohmann/json.hpp>
 
@@ -39,6 +40,54 @@ std::string memory_text(const ArmResult& arm) {
 
 Json maybe(const std::optional<double>& value) {
     return value ? base::number_or_null(*value) : Json(nullptr);
+}
+
+// A column of the table, and what it says of a rung that ran.
+struct RungColumn {
+    bench::TextTable::Column head;
+    std::function<std::string(const LadderRow&)> cell;
+    bool told_once = false;  // before the table, where all rungs have the same
+};
+
+std::vector<RungColumn> columns_of(const std::vector<LadderRow>& rows,
+                                   const std::optional<EvalMetric>& score) {
+    const bool writes = !rows.empty() && rows.front().writes;
+    std::vector<RungColumn> columns{
+        {{writes ? "new tokens/s" : "samples/s"},
+         [writes](const LadderRow& row) {
+             return base::digits(writes ? row.result->tokens_per_second : row.result->samples_per_second);
+         }},
+        {{"over the base [95 %]"}, [](const LadderRow& row) { return ratio_text(row.over_base); }},
+        {{"over its parent [95 %]"}, [](const LadderRow& row) { return ratio_text(row.over_parent); }},
+        {{"batch"},
+         [](const LadderRow& row) { return row.place->batch > 0 ? std::to_string(row.place->batch) : "-"; },
+         true},
+        {{"lr"},
+         [](const LadderRow& row) {
+             return row.place->learning_rate > 0.0 ? base::digits(row.place->learning_rate, 2) : "-";
+         },
+         true},
+        {{"start-up"}, [](const LadderRow& row) { return start_up_text(*row.result); }},
+        {{"memory"}, [](const LadderRow& row) { return memory_text(*row.result); }}};
+    if (score)
+        columns.push_back({{std::string(name(*score))}, [metric = *score](const LadderRow& row) {
+                               const auto value = row.score(metric);
+                               return value ? base::digits(*value, 4) : "-";
+                           }});
+    columns.push_back({{"stable"}, [](const LadderRow& row) { return stable_text(*row.result); }});
+    return columns;
+}
+
+// What it says of every rung that ran; "": not of all the same.
+std::string common_cell(const RungColumn& column, const std::vector<LadderRow>& rows) {
+    std::string common;
+    for (const auto& row : rows) {
+        if (!has_run(row)) continue;
+        const auto cell = column.cell(row);
+        if (!common.empty() && cell != common) return "";
+        common = cell;
+    }
+    return common;
 }
 
 }  // namespace
@@ -105,19 +154,18 @@ std::string ladder_plan_text(const Ladder& ladder, const std::vector<RungPlace>&
 }
 
 std::string ladder_text(const Ladder& ladder, const std::string& scale, const std::vector<LadderRow>& rows) {
-    const bool writes = !rows.empty() && rows.front().writes;
     const auto score = ladder_score(rows);
-    std::vector<bench::TextTable::Column> columns{{"rung", Align::left},
-                                                  {writes ? "new tokens/s" : "samples/s"},
-                                                  {"over the base [95 %]"},
-                                                  {"over its parent [95 %]"},
-                                                  {"batch"},
-                                                  {"lr"},
-                                                  {"start-up"},
-                                                  {"memory"}};
-    if (score) columns.push_back({std::string(name(*score))});
-    columns.push_back({"stable"});
-    bench::TextTable table(columns);
+    auto columns = columns_of(rows, score);
+    std::string alike;
+    std::erase_if(columns, [&](const RungColumn& column) {
+        const auto cell = common_cell(column, rows);
+        if (column.told_once && !cell.empty() && cell != "-")
+            base::add_item(alike, column.head.title + " " + cell);
+        return cell == "-" || (column.told_once && !cell.empty());
+    });
+    std::vector<bench::TextTable::Column> heads{{"rung", Align::left}};
+    for (const auto& column : columns) heads.push_back(column.head);
+    bench::TextTable table(heads);
     for (const auto& row : rows) {
         const auto name = indent_of(row.depth) + row.rung->name;
         if (row.result == nullptr) {
@@ -127,24 +175,15 @@ std::string ladder_text(const Ladder& ladder, const std::string& scale, const st
             table.row({name, std::string(switchyard::name(row.result->status))});
             table.note(row.result->reason);
         } else {
-            const auto& arm = *row.result;
-            std::vector<std::string> cells{
-                name,
-                base::digits(writes ? arm.tokens_per_second : arm.samples_per_second),
-                ratio_text(row.over_base),
-                ratio_text(row.over_parent),
-                row.place->batch > 0 ? std::to_string(row.place->batch) : "-",
-                row.place->learning_rate > 0.0 ? base::digits(row.place->learning_rate, 2) : "-",
-                start_up_text(arm),
-                memory_text(arm)};
-            if (score) cells.push_back(row.score(*score) ? base::digits(*row.score(*score), 4) : "-");
-            cells.push_back(stable_text(arm));
+            std::vector<std::string> cells{name};
+            for (const auto& column : columns) cells.push_back(column.cell(row));
             table.row(cells);
         }
         if (const auto published = row.rung->published.text(); !published.empty())
             table.note("published: " + published);
     }
-    return bench::wrap(ladder.heading(scale), 110, "  ") + "\n" + table.render("  ", score ? 120 : 110);
+    return bench::wrap(ladder.heading(scale), 110, "  ") + "\n" +
+           (alike.empty() ? "" : "  all rungs: " + alike + "\n") + table.render("  ", score ? 120 : 110);
 }
 
 Json ladder_json(const Ladder& ladder, const std::string& scale, const std::vector<LadderRow>& rows) {

@@ -224,9 +224,9 @@ TEST_CASE("a call that one place alone may make is found elsewhere") {
     write(root / "core/workbench/data/a.cpp",
           "// Json::parse(a)\nif (error == json::parse_error()) parse(a);\n");
     CHECK(joined(arch::check_calls(root)) == "");
-    for (const std::string call :
-         {"Json::parse(", "nlohmann::json::parse(", "ordered_json::accept(", "json::from_cbor(",
-          "static_cast<const LossRequest&>(", "static_cast<switchyard::LossRequest&>("}) {
+    for (const std::string call : {"Json::parse(", "nlohmann::json::parse(", "ordered_json::accept(",
+                                   "json::from_cbor(", "static_cast<const LossRequest&>(",
+                                   "static_cast<switchyard::LossRequest&>(", "rows_of(x).sizes(); f("}) {
         write(root / "core/workbench/data/a.cpp", "\nauto a = " + call + "text);\n");
         CHECK_THAT(joined(arch::check_calls(root)),
                    switchyard::test::contains("core/workbench/data/a.cpp:2: "));

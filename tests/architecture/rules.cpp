@@ -1,4 +1,5 @@
 #include "rules.h"
+#include "source_files.h"
 
 #include <algorithm>
 #include <fstream>
@@ -100,7 +101,7 @@ const Names writes_raw = {"core/workbench/cli/answer_pipe.cpp",      // JSON int
                           "core/kernel/runtime/crash_handler.cpp",   // in a signal handler; plain ASCII only
                           "core/kernel/machine/cpu_allocator.cpp"};  // before it aborts; text of its own only
 
-// Calls that only some files may make.
+// Calls that only some files may make, or none.
 const std::vector<Confined>& confined_calls() {
     static const std::vector<Confined> list = {
         {std::regex(
@@ -110,29 +111,10 @@ const std::vector<Confined>& confined_calls() {
         {std::regex("static_cast<(const )?(\\w+::)*\\w+Request ?[&*]>\\("),
          std::regex("core/include/switchyard/interfaces/kinds\\.h"),
          "KindTraits<kind>::request gives a request as what it is"},
+        {std::regex("\\)\\.(sizes|strides)\\(\\);"), std::regex("nowhere"),
+         "what it gives lies in the tensor, which may be gone at the end of the line; name the tensor first"},
     };
     return list;
-}
-
-bool is_source(const fs::path& path) {
-    static const Names extensions = {".h", ".cpp", ".cu", ".cuh"};
-    return extensions.contains(path.extension().string());
-}
-
-std::vector<fs::path> sources_below(const fs::path& root, const std::vector<std::string>& folders) {
-    std::vector<fs::path> found;
-    for (const auto& folder : folders) {
-        if (!fs::exists(root / folder)) continue;
-        for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
-            if (entry.is_regular_file() && is_source(entry.path())) found.push_back(entry.path());
-        }
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-}
-
-std::string relative_to(const fs::path& root, const fs::path& path) {
-    return path.lexically_relative(root).generic_string();
 }
 
 /// The part that a file belongs to, from its path relative to the root; empty if it belongs to none.
@@ -155,31 +137,6 @@ std::string list_of(const std::string& part) {
     std::string text;
     for (const auto& name : may_use.at(part)) text += (text.empty() ? "" : ", ") + name;
     return text.empty() ? "nothing" : text;
-}
-
-/// The lines of a file without comments and without raw strings, which hold text for people: examples, help.
-std::vector<std::string> code_lines(const fs::path& file) {
-    static const std::regex raw_string("R\"([^( ]*)\\(");
-    std::vector<std::string> lines;
-    std::ifstream stream(file);
-    std::string end_of_raw;
-    std::smatch match;
-    for (std::string line; std::getline(stream, line);) {
-        if (!end_of_raw.empty()) {
-            const auto end = line.find(end_of_raw);
-            line = end == std::string::npos ? "" : line.substr(end + end_of_raw.size());
-            if (end != std::string::npos) end_of_raw.clear();
-        }
-        line = line.substr(0, line.find("//"));
-        if (std::regex_search(line, match, raw_string)) {
-            std::string end(1, ')');
-            end.append(match[1].str()).append(1, '"');
-            if (match.suffix().str().find(end) == std::string::npos) end_of_raw = end;
-            line = match.prefix();
-        }
-        lines.push_back(line);
-    }
-    return lines;
 }
 
 struct Include {

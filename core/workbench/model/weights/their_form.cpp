@@ -22,11 +22,11 @@ at::Tensor rows_of(const TheirTensor::Part& part, const at::Tensor& ours) {
 std::vector<std::int64_t> shape_of(const TheirTensor& theirs, const Parameters& parameters) {
     std::vector<std::int64_t> shape;
     for (const auto& part : theirs.parts) {
-        const auto sizes = rows_of(part, parameters.find(part.ours)->value).sizes();
+        const auto rows = rows_of(part, parameters.find(part.ours)->value);
         if (shape.empty())
-            shape = sizes.vec();
+            shape = rows.sizes().vec();
         else
-            shape.front() += sizes.front();
+            shape.front() += rows.size(0);
     }
     if (!shape.empty()) shape.front() += theirs.rows_before;
     if (theirs.transposed && shape.size() == 2) std::swap(shape[0], shape[1]);

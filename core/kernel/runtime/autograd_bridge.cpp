@@ -8,7 +8,6 @@
 
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
-#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/basic_ops.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
@@ -16,6 +15,7 @@
 
 #include "core/kernel/runtime/call_observer.h"
 #include "core/kernel/runtime/call_timer.h"
+#include "core/kernel/runtime/graph_node.h"
 
 namespace switchyard::runtime {
 namespace {
@@ -241,16 +241,15 @@ private:
                 dependencies.push_back(torch::autograd::impl::gradient_edge(grad));
             }
         }
-        const std::shared_ptr<Node> error(
-            new torch::autograd::Error(binding_.describe() + ": " + signature_.backward +
-                                           " is a kernel without a second derivative; choose a backend whose "
-                                           "gradient is 'differentiable' or 'recompute'",
-                                       std::move(dependencies)),
-            torch::autograd::deleteNode);
+        const NodePtr error = new_node<torch::autograd::Error>(
+            binding_.describe() + ": " + signature_.backward +
+                " is a kernel without a second derivative; choose a backend whose "
+                "gradient is 'differentiable' or 'recompute'",
+            std::move(dependencies));
         for (at::Tensor& gradient : result) {
             if (!gradient.defined()) continue;
             gradient = gradient.detach();
-            torch::autograd::impl::set_gradient_edge(gradient, {error, error->add_input_metadata(gradient)});
+            set_node(gradient, error);
         }
     }
 
@@ -316,10 +315,9 @@ private:
 };
 
 template <class MadeNode>
-std::shared_ptr<MadeNode> make_node(const BindingBase& binding, const Signature& signature,
-                                    const KernelCall& call, Inputs inputs) {
-    const std::shared_ptr<MadeNode> node(new MadeNode(signature, call.keep(), binding),
-                                         torch::autograd::deleteNode);
+auto make_node(const BindingBase& binding, const Signature& signature, const KernelCall& call,
+               Inputs inputs) {
+    const auto node = new_node<MadeNode>(signature, call.keep(), binding);
     node->next_edges().reserve(inputs.size());
     for (const at::Tensor* input : inputs) {
         node->add_next_edge(input->defined() ? torch::autograd::impl::gradient_edge(*input)
@@ -335,8 +333,8 @@ at::Tensor as_output(const at::Tensor& raw, Inputs inputs, const Tensors& earlie
     return raw.detach();
 }
 
-void connect(const std::shared_ptr<Node>& node, const BindingBase& binding, const Signature& signature,
-             Inputs inputs, const Tensors& raw_outputs, Tensors& outputs) {
+void connect(const NodePtr& node, const BindingBase& binding, const Signature& signature, Inputs inputs,
+             const Tensors& raw_outputs, Tensors& outputs) {
     for (std::size_t i = 0; i < raw_outputs.size(); ++i) {
         const at::Tensor& raw = raw_outputs[i];
         if (!raw.defined() || !is_differentiable(signature, i)) {
@@ -350,7 +348,7 @@ void connect(const std::shared_ptr<Node>& node, const BindingBase& binding, cons
                                                                    ", which cannot have a gradient");
         }
         at::Tensor output = as_output(raw, inputs, outputs);
-        torch::autograd::impl::set_gradient_edge(output, {node, node->add_input_metadata(output)});
+        set_node(output, node);
         outputs.push_back(std::move(output));
     }
 }

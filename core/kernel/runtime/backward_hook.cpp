@@ -1,13 +1,12 @@
 #include "core/kernel/runtime/backward_hook.h"
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 
 #include <c10/core/GradMode.h>
-#include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/variable.h>
+
+#include "core/kernel/runtime/graph_node.h"
 
 namespace switchyard::runtime {
 namespace {
@@ -36,7 +35,7 @@ bool needs_gradient(const at::Tensor& tensor) { return tensor.defined() && tenso
 std::vector<at::Tensor> with_backward_hook(const std::vector<at::Tensor>& tensors,
                                            std::function<void()> hook) {
     if (!c10::GradMode::is_enabled() || std::ranges::none_of(tensors, needs_gradient)) return tensors;
-    const std::shared_ptr<HookNode> node(new HookNode(std::move(hook)), torch::autograd::deleteNode);
+    const auto node = new_node<HookNode>(std::move(hook));
     std::vector<at::Tensor> followed;
     for (const auto& tensor : tensors) {
         if (!needs_gradient(tensor)) {
@@ -45,7 +44,7 @@ std::vector<at::Tensor> with_backward_hook(const std::vector<at::Tensor>& tensor
         }
         node->add_next_edge(torch::autograd::impl::gradient_edge(tensor));
         auto output = tensor.detach();
-        torch::autograd::impl::set_gradient_edge(output, {node, node->add_input_metadata(output)});
+        set_node(output, node);
         followed.push_back(std::move(output));
     }
     return followed;

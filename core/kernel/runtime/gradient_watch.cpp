@@ -4,11 +4,10 @@
 #include <utility>
 
 #include <c10/core/GradMode.h>
-#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
-#include <torch/csrc/autograd/variable.h>
 
 #include "core/kernel/runtime/call_observer.h"
+#include "core/kernel/runtime/graph_node.h"
 
 namespace switchyard::runtime {
 
@@ -72,9 +71,9 @@ private:
 
 namespace {
 
-at::Tensor alias(const at::Tensor& tensor, const std::shared_ptr<Node>& node) {
+at::Tensor alias(const at::Tensor& tensor, const NodePtr& node) {
     auto result = tensor.detach();
-    torch::autograd::impl::set_gradient_edge(result, {node, node->add_input_metadata(result)});
+    set_node(result, node);
     return result;
 }
 
@@ -89,7 +88,7 @@ GradientWatch::GradientWatch(const std::shared_ptr<const BindingBase>& binding, 
     for (const auto* input : inputs) needed = needed || (input->defined() && input->requires_grad());
     if (!needed) return;
     seen_ = std::make_shared<Seen>(Seen{binding, signature, std::string(current_place()), {}});
-    const std::shared_ptr<InputNode> node(new InputNode(seen_), torch::autograd::deleteNode);
+    const auto node = new_node<InputNode>(seen_);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const auto& input = *inputs[i];
         if (!input.defined() || !input.requires_grad()) {
@@ -103,7 +102,7 @@ GradientWatch::GradientWatch(const std::shared_ptr<const BindingBase>& binding, 
 
 void GradientWatch::outputs(Tensors& outputs) const {
     if (!on()) return;
-    const std::shared_ptr<OutputNode> node(new OutputNode(seen_), torch::autograd::deleteNode);
+    const auto node = new_node<OutputNode>(seen_);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         auto& output = outputs[i];
         if (!output.defined() || !output.requires_grad()) continue;

@@ -1,13 +1,12 @@
 #include "core/kernel/runtime/own_gradient.h"
 
-#include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include <c10/core/GradMode.h>
-#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
-#include <torch/csrc/autograd/variable.h>
+
+#include "core/kernel/runtime/graph_node.h"
 
 namespace switchyard::runtime {
 namespace {
@@ -45,9 +44,7 @@ at::Tensor with_gradient(const char* name, const at::Tensor& x, const OneToOne& 
         y = forward(x).detach();
     }
     if (!needed) return y;
-    const std::shared_ptr<OwnGradientNode> node(new OwnGradientNode(name, std::move(backward), x),
-                                                torch::autograd::deleteNode);
-    torch::autograd::impl::set_gradient_edge(y, {node, node->add_input_metadata(y)});
+    set_node(y, new_node<OwnGradientNode>(name, std::move(backward), x));
     return y;
 }
 

@@ -6,12 +6,11 @@
 
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
-#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
-#include <torch/csrc/autograd/variable.h>
 
 #include "core/kernel/runtime/call_observer.h"
+#include "core/kernel/runtime/graph_node.h"
 #include "core/kernel/runtime/random_state.h"
 
 namespace switchyard::runtime {
@@ -128,8 +127,7 @@ private:
 std::vector<at::Tensor> run_recomputed(const Segment& segment, const std::vector<at::Tensor>& inputs,
                                        const std::vector<at::Tensor>& parameters) {
     if (!c10::GradMode::is_enabled()) return segment.run(inputs);
-    const std::shared_ptr<SegmentNode> node(new SegmentNode(segment, RandomState::capture(segment.device)),
-                                            torch::autograd::deleteNode);
+    const auto node = new_node<SegmentNode>(segment, RandomState::capture(segment.device));
     node->keep(inputs, parameters);
     // With grad mode on, as the second time: a component may choose its kernel by whether there will be a
     // gradient, and other kernels give other bits.
@@ -137,7 +135,7 @@ std::vector<at::Tensor> run_recomputed(const Segment& segment, const std::vector
     std::vector<at::Tensor> outputs;
     for (const auto& one : raw) {
         auto output = one.detach();
-        torch::autograd::impl::set_gradient_edge(output, {node, node->add_input_metadata(output)});
+        set_node(output, node);
         outputs.push_back(std::move(output));
     }
     return outputs;

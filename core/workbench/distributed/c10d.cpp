@@ -197,6 +197,22 @@ bool all_equal(const std::vector<std::int64_t>& sizes) {
     return std::ranges::all_of(sizes, [&](std::int64_t size) { return size == sizes.front(); });
 }
 
+// Pieces of equal length. Later releases of LibTorch have other names for both, and warn of the older ones.
+template <class Ranks>
+c10::intrusive_ptr<c10d::Work> gather_equal(Ranks& ranks, at::Tensor& to, at::Tensor& from) {
+    if constexpr (requires { ranks.all_gather_single(to, from); })
+        return ranks.all_gather_single(to, from);
+    else
+        return ranks._allgather_base(to, from);
+}
+template <class Ranks>
+c10::intrusive_ptr<c10d::Work> sum_equal(Ranks& ranks, at::Tensor& to, at::Tensor& from) {
+    if constexpr (requires { ranks.reduce_scatter_single(to, from); })
+        return ranks.reduce_scatter_single(to, from);
+    else
+        return ranks._reduce_scatter_base(to, from);
+}
+
 // What process groups are made with, all of the same ranks.
 struct Means {
     std::string address;  // of rank 0
@@ -269,7 +285,7 @@ public:
         Works works;
         auto from = own, to = all;
         if (all_equal(sizes)) {
-            together([&] { works.push_back(group_->_allgather_base(to, from)); });
+            together([&] { works.push_back(gather_equal(*group_, to, from)); });
             return std::make_unique<C10dTransfer>(std::move(works));
         }
         piece_of(all, sizes, group_->getRank()).copy_(own);
@@ -285,7 +301,7 @@ public:
         Works works;
         auto from = all, to = own;
         if (all_equal(sizes)) {
-            together([&] { works.push_back(group_->_reduce_scatter_base(to, from)); });
+            together([&] { works.push_back(sum_equal(*group_, to, from)); });
             return std::make_unique<C10dTransfer>(std::move(works));
         }
         for_each_piece(all, sizes, [&](std::vector<at::Tensor>& piece, int rank) {

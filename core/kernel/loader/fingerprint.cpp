@@ -9,7 +9,10 @@ namespace {
 // What begins the key of a kind's layout.
 const std::string layout_of = "layout_";
 
-// "2.11.0" of two fingerprints that agree on LibTorch's version: needed to tell two builds of it apart.
+bool is_build_id(const std::string& key) {
+    return key == "libtorch_cpu_build_id" || key == "libc10_build_id";
+}
+
 std::string value_of(const Fingerprint& fingerprint, std::string_view key) {
     const auto found = fingerprint.find(key);
     return found == fingerprint.end() ? "nothing" : found->second;
@@ -22,7 +25,7 @@ Mismatch explain(const std::string& key, const std::string& host, const std::str
     if (key == "libtorch") {
         mismatch.reason = "built with LibTorch " + plugin + ", this program has " + host;
         mismatch.hint = "rebuild it with LibTorch " + host;
-    } else if (key == "libtorch_cpu_build_id" || key == "libc10_build_id") {
+    } else if (is_build_id(key)) {
         const std::string library = key == "libc10_build_id" ? "libc10.so" : "libtorch_cpu.so";
         mismatch.reason = "built with another build of LibTorch " + torch + ": its " + library +
                           " is not the one that this program loads";
@@ -72,7 +75,8 @@ std::optional<Fingerprint> parse_fingerprint(std::string_view text) {
 
 std::vector<Mismatch> compare(const Fingerprint& host, const Fingerprint& plugin,
                               const std::set<Kind>& kinds) {
-    // What explains most comes first; a difference in version explains those in build ids and layout.
+    // What explains most comes first. Another release of LibTorch is another build of it: that goes without
+    // saying.
     std::vector<std::string> order = {"abi_major",       "libtorch",  "libtorch_cpu_build_id",
                                       "libc10_build_id", "cxx11_abi", "glibcxx_debug",
                                       "sanitizers",      "layout"};
@@ -84,7 +88,8 @@ std::vector<Mismatch> compare(const Fingerprint& host, const Fingerprint& plugin
         // A plugin with the sanitizer works in a program without, if the sanitizer was there from the start.
         if (key == "sanitizers" && theirs == "address" && host.contains(std::string(sanitizer_runs)))
             continue;
-        if (ours != theirs) mismatches.push_back(explain(key, ours, theirs, host));
+        const bool explained = is_build_id(key) && value_of(host, "libtorch") != value_of(plugin, "libtorch");
+        if (ours != theirs && !explained) mismatches.push_back(explain(key, ours, theirs, host));
     }
     return mismatches;
 }

@@ -36,7 +36,7 @@ struct Mismatch {
 };
 
 // Every difference that forbids loading; empty: they fit. Keys that are told but not compared (compiler) are
-// left out, as are the layouts of other kinds than the plugin's.
+// left out, as are the layouts of other kinds than the plugin's, and build ids of two releases of LibTorch.
 std::vector<Mismatch> compare(const Fingerprint& host, const Fingerprint& plugin,
                               const std::set<Kind>& kinds);
 

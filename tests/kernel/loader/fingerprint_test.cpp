@@ -72,6 +72,15 @@ TEST_CASE("each difference is told in plain words") {
     }
 }
 
+TEST_CASE("another release of LibTorch is told once, not by its build ids again") {
+    Fingerprint plugin = parse_fingerprint(text).value();
+    for (const char* const key : {"libtorch", "libtorch_cpu_build_id", "libc10_build_id"})
+        plugin[key] = "other";
+    const auto mismatches = compare(parse_fingerprint(text).value(), plugin, {Kind::attention});
+    REQUIRE(mismatches.size() == 1);
+    CHECK(mismatches[0].reason == "built with LibTorch other, this program has 2.11.0");
+}
+
 TEST_CASE("a plugin with the address sanitizer fits where the sanitizer runs, one with another does not") {
     auto host = parse_fingerprint(text).value();
     host.emplace(sanitizer_runs, "yes");

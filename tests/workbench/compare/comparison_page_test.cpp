@@ -253,6 +253,7 @@ TEST_CASE("arms that failed, a comparison that was forced or stopped are told fi
     auto made = comparison();
     made.stopped = true;
     made.arms[1].spec.differs = {"model.layers: 1, the base has 2"};
+    made.arms[1].by_coordinator = true;
     ArmResult broken;
     broken.spec.name = "broken";
     broken.status = ArmStatus::crashed;
@@ -265,6 +266,7 @@ TEST_CASE("arms that failed, a comparison that was forced or stopped are told fi
         contains(
             "No fair comparison, it was forced: attention=torch differs in model.layers: 1, the base has 2"));
     CHECK_THAT(html, contains("broken: crashed: was killed by signal 11 &lt;b&gt;"));
+    CHECK_THAT(html, contains("timed from outside: the times it reports leave out much of its turns"));
     CHECK(switchyard::test::unbalanced(html) == "");
 }
 

@@ -276,6 +276,11 @@ TEST_CASE("an arm whose times leave out much of its turns is timed from outside"
     const auto result = benched({arm}, generating());
     CHECK(result.arms[0].results[0].by_coordinator);
     CHECK(result.arms[0].results[0].pass.ms.median == Approx(160.0));
+    const auto page = inference_page(result, {});
+    for (const auto& told : {to_text(result), page})
+        CHECK_THAT(told, contains("timed from outside: the times"));
+    // What is known of it is drawn: each token takes its part of a pass.
+    CHECK_THAT(page, contains("Throughput against latency") && contains("ms for each token"));
 
     // Whatever it says of its tokens, it is judged by its passes.
     InferringArm base, quick = arm;

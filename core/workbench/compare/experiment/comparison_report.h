@@ -38,6 +38,10 @@ std::vector<std::pair<std::string, std::string>> reasons_without_evaluation(cons
 // they did not.
 std::string disturbed_text(int repeated_blocks, double most);
 
+// What is told beside an arm whose own times were not taken (by_coordinator).
+inline constexpr const char* timed_from_outside =
+    "timed from outside: the times it reports leave out much of its turns";
+
 // "3.52 s" from the start of its process to the end of its first steady step; "-": not known.
 std::string start_up_text(const ArmResult& arm);
 

@@ -72,8 +72,7 @@ std::string speeds(const Comparison& comparison) {
             {arm.spec.name, arm.dtype, base::interval_text(arm.step_ms), base::digits(arm.samples_per_second),
              base::digits(arm.tokens_per_second),
              arm.peak_memory_bytes < 0 ? "-" : base::bytes_text(static_cast<double>(arm.peak_memory_bytes))});
-        if (arm.by_coordinator)
-            table.note("timed from outside: the times it reports leave out much of its turns");
+        if (arm.by_coordinator) table.note(timed_from_outside);
         if (!arm.measured_before.empty())
             table.note("NOT INTERLEAVED: measured before, read from " + arm.measured_before);
         for (const auto& key : arm.spec.differs) table.note("NOT A FAIR COMPARISON: " + key);

@@ -6,6 +6,7 @@
 
 #include "core/kernel/base/executed_text.h"
 #include "core/kernel/base/joined.h"
+#include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/inference/cache_table.h"
 #include "core/workbench/compare/inference/inference_report.h"
 #include "core/workbench/compare/page/page_parts.h"
@@ -46,12 +47,13 @@ bool timed(const InferenceArmResult& arm, std::size_t workload) {
     return arm.ok() && arm.results[workload].pass.known();
 }
 
-std::string arm_name(const InferenceResult& result, std::size_t at) {
+std::string arm_name(const InferenceResult& result, std::size_t workload, std::size_t at) {
     const auto& arm = result.arms[at];
     std::string html = escape(shortened(arm.spec.name, 100));
     if (result.arms.size() > 1 && at == result.base()) html += " <strong>(base)</strong>";
     if (!arm.spec.cached) html += why("without a cache");
     if (arm.description != "switchyard") html += why(shortened(arm.description, 100));
+    if (arm.results[workload].by_coordinator) html += why(timed_from_outside);
     return html;
 }
 
@@ -80,11 +82,12 @@ std::string head(const InferenceResult& result, const ComparisonFacts& facts) {
 }
 
 // What a point of the curves is: latency to wait for, and what is done in that time.
-report::Point point_of(const InferenceResult& result, const WorkloadResult& found) {
+report::Point point_of(const InferenceResult& result, std::size_t workload, const WorkloadResult& found) {
     if (!writes(result)) return {found.pass.ms.median, found.samples_per_second};
-    return found.next_token.known()
-               ? report::Point{found.next_token.ms.median, found.decode_tokens_per_second}
-               : report::Point{found.first_token.ms.median, found.tokens_per_second};
+    if (found.next_token.known()) return {found.next_token.ms.median, found.decode_tokens_per_second};
+    // There is one token only, or its arm was timed from outside.
+    const auto tokens = static_cast<double>(result.workloads[workload].tokens);
+    return {found.pass.ms.median / tokens, found.tokens_per_second};
 }
 
 // Workloads that differ in their batch alone, which is what moves along a curve.
@@ -107,7 +110,7 @@ std::vector<Curve> curves_of(const InferenceResult& result, std::vector<std::siz
         Curve curve{result.arms[at].spec.name, hue_of(at), Curve::Look::dots, {}, at >= 8};
         for (const auto workload : workloads) {
             if (!timed(result.arms[at], workload)) continue;
-            const auto point = point_of(result, result.arms[at].results[workload]);
+            const auto point = point_of(result, workload, result.arms[at].results[workload]);
             if (std::isfinite(point.x) && std::isfinite(point.y)) curve.points.push_back(point);
         }
         if (!curve.points.empty()) curves.push_back(std::move(curve));
@@ -168,10 +171,10 @@ std::string forward_table(const InferenceResult& result, std::size_t workload) {
     for (std::size_t at = 0; at < result.arms.size(); ++at) {
         if (!timed(result.arms[at], workload)) continue;
         const auto& found = result.arms[at].results[workload];
-        table.row({arm_name(result, at), escape(result.arms[at].dtype), interval_or_dash(found.pass.ms),
-                   tail_cells(found.pass), page_value(found.samples_per_second),
-                   page_value(found.tokens_per_second), bytes_or_dash(found.peak_memory_bytes),
-                   verdict_cell(result, workload, at)});
+        table.row({arm_name(result, workload, at), escape(result.arms[at].dtype),
+                   interval_or_dash(found.pass.ms), tail_cells(found.pass),
+                   page_value(found.samples_per_second), page_value(found.tokens_per_second),
+                   bytes_or_dash(found.peak_memory_bytes), verdict_cell(result, workload, at)});
     }
     return table.html();
 }
@@ -190,7 +193,7 @@ std::string generation_table(const InferenceResult& result, std::size_t workload
         if (!timed(result.arms[at], workload)) continue;
         const auto& found = result.arms[at].results[workload];
         const bool decodes = found.next_token.known();
-        table.row({arm_name(result, at), escape(result.arms[at].dtype),
+        table.row({arm_name(result, workload, at), escape(result.arms[at].dtype),
                    page_value(found.first_token.ms.median), interval_or_dash(found.next_token.ms),
                    tail_cells(found.next_token),
                    page_value(decodes ? found.decode_tokens_per_second : found.tokens_per_second),

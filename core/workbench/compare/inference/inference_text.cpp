@@ -58,8 +58,7 @@ std::string forwards(const InferenceResult& result, std::size_t workload) {
                    base::digits(found.samples_per_second), base::digits(found.tokens_per_second),
                    bytes_or_dash(arm.weight_bytes), bytes_or_dash(found.peak_memory_bytes),
                    times_the_base(result, workload, at)});
-        if (found.by_coordinator)
-            table.note("timed from outside: the times it reports leave out much of its turns");
+        if (found.by_coordinator) table.note(timed_from_outside);
     }
     return table.render("  ", columns);
 }
@@ -86,8 +85,7 @@ std::string generations(const InferenceResult& result, std::size_t workload) {
                                                          : found.tokens_per_second),
                    percent_or_dash(found.read_share), bytes_or_dash(arm.weight_bytes),
                    bytes_or_dash(found.cache_bytes), times_the_base(result, workload, at)});
-        if (found.by_coordinator)
-            table.note("timed from outside: the times it reports leave out much of its turns");
+        if (found.by_coordinator) table.note(timed_from_outside);
     }
     return table.render("  ", columns);
 }

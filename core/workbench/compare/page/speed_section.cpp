@@ -6,6 +6,7 @@
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/number_text.h"
+#include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/page/page_arms.h"
 #include "core/workbench/compare/page/page_parts.h"
 #include "core/workbench/report/html_table.h"
@@ -40,6 +41,7 @@ std::string name_with_notes(const ArmResult& arm, const std::vector<std::string>
     const auto settings = settings_of(arm, keys);
     if (settings != arm.spec.name) html += why(settings);
     if (arm.description != "switchyard") html += why(shortened(arm.description, 100));
+    if (arm.by_coordinator) html += why(timed_from_outside);
     if (!arm.measured_before.empty())
         html += why("measured before, in " + shortened(arm.measured_before, 100) +
                     ": it took no turns with the others");

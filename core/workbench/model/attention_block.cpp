@@ -48,8 +48,8 @@ AttentionBlock::AttentionBlock(Builder& builder, const config::LayerConfig& laye
          id},
         [&](const Requests& requests, Phase phase) { return request(requests, phase, layer.attention); });
     const auto keys = builder.config().batch.max_length;
-    builder.add_costs(builder.tokens() *
-                      (2 * q + 2 * kv + width + builder.kept_between_blocks(width) + model_.heads * keys));
+    builder.add_costs(builder.tokens(),
+                      2 * q + 2 * kv + width + builder.kept_between_blocks(width) + model_.heads * keys);
 }
 
 AttentionRequest AttentionBlock::request(const Requests& requests, Phase phase,

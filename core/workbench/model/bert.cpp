@@ -33,7 +33,7 @@ Bert::Bert(Builder& builder)
         pooler_ = builder.linear({"pooler", LinearRole::head, slot}, width, width, true);
     classifier_ =
         builder.linear({std::string(config::head_of(task_)), LinearRole::head, slot}, width, classes, true);
-    builder.add_costs(rows * classes);
+    builder.add_costs(rows, classes);
     loss_ = loss_slot(builder);
 }
 

@@ -133,8 +133,8 @@ public:
     // `rows`: what its linear layers multiply a row each of; the tokens of the layer's side if not said.
     virtual void begin_part(const std::string&, const config::LayerId* = nullptr,
                             std::optional<Unit> /*rows*/ = {}) {}
-    // Values that the part keeps for backward without fusion, of the largest batch.
-    virtual void add_costs(std::int64_t) {}
+    // Values that the part keeps for backward without fusion, of the largest batch: so many for each row.
+    virtual void add_costs(std::int64_t /*rows*/, std::int64_t /*values*/) {}
     // The two products of an attention, of all heads `width` wide. `window`: how far it reaches; 0:
     // everywhere. After the projections that it reads, before the one that reads it.
     virtual void add_attention(Unit /*pairs*/, std::int64_t /*width*/, std::int64_t /*window*/) {}

@@ -62,8 +62,7 @@ void join_alike(std::vector<resolver::SlotUse>& uses) {
 Describer::Describer(const config::Config& config, const Dtypes& dtypes)
     : Builder(config),
       requests_(config, dtypes),
-      value_bytes_(
-          static_cast<std::int64_t>(size_of(config.precision.parameter_dtype.value_or(DType::float32)))) {}
+      value_bytes_(static_cast<double>(size_of(config.precision.parameter_dtype.value_or(DType::float32)))) {}
 
 at::Tensor Describer::parameter(const std::string& name, std::vector<std::int64_t> sizes, const Initial&,
                                 const ParameterCut& cut) {
@@ -108,9 +107,10 @@ bool Describer::runs_here(const std::string& name, const config::LayerId* layer)
     return name == "embeddings" ? stage().embeds() : stage().is_last();
 }
 
-void Describer::add_costs(std::int64_t values) {
+void Describer::add_costs(std::int64_t rows, std::int64_t values) {
     if (!parts_.back().runs) return;
-    parts_.back().part.activation_bytes += values * value_bytes_;
+    parts_.back().part.activation_bytes +=
+        static_cast<double>(rows) * static_cast<double>(values) * value_bytes_;
 }
 
 void Describer::add_attention(Unit, std::int64_t width, std::int64_t window) {
@@ -146,7 +146,7 @@ std::vector<ModelPart> Describer::parts() const {
         part.layers = one.first ? one.last->index - one.first->index + 1 : 1;
         part.parameters *= part.layers;
         part.forward_flops *= static_cast<double>(part.layers);
-        part.activation_bytes *= part.layers;
+        part.activation_bytes *= static_cast<double>(part.layers);
         parts.push_back(std::move(part));
     }
     return parts;

@@ -21,7 +21,7 @@ struct ModelPart {
     // Floating-point operations of the largest batch; a multiply-add counts 2.
     double forward_flops = 0.0;
     // Kept for backward without fusion, in precision.parameter_dtype (auto: float32).
-    std::int64_t activation_bytes = 0;
+    double activation_bytes = 0.0;
 };
 
 struct DescribedParameter {
@@ -39,7 +39,7 @@ public:
                                                             std::int64_t in) override;
     at::Tensor constant(const std::function<at::Tensor()>&) override { return {}; }
     void begin_part(const std::string& name, const config::LayerId* layer, std::optional<Unit> rows) override;
-    void add_costs(std::int64_t values) override;
+    void add_costs(std::int64_t rows, std::int64_t values) override;
     void add_attention(Unit pairs, std::int64_t width, std::int64_t window) override;
 
     // A use that is no part of a model: of an optimizer, of a data loader.
@@ -70,7 +70,7 @@ private:
     config::Origin origin_of(const SlotPlace& place) const;
 
     Requests requests_;
-    std::int64_t value_bytes_;
+    double value_bytes_;
     std::vector<resolver::SlotUse> uses_;
     std::vector<LayerPart> parts_;
     std::vector<DescribedParameter> parameters_;

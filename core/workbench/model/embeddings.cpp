@@ -35,7 +35,7 @@ Embeddings::Embeddings(Builder& builder) : model_(builder.config().model), word_
                 plain_norm(builder, {"normalization.embedding", at, model_, builder.config().normalization});
         }
     }
-    builder.add_costs(2 * builder.tokens() * model_.hidden_size);
+    builder.add_costs(builder.tokens(), 2 * model_.hidden_size);
 }
 
 // Each rank gives those of its words, and zeros for the others.

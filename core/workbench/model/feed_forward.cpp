@@ -32,8 +32,8 @@ FeedForward::FeedForward(Builder& builder, const config::LayerConfig& layer, con
             return r;
         });
     const auto width = model_.hidden_size;
-    builder.add_costs(builder.tokens() *
-                      (inner + model_.intermediate_size + width + builder.kept_between_blocks(width)));
+    builder.add_costs(builder.tokens(),
+                      inner + model_.intermediate_size + width + builder.kept_between_blocks(width));
 }
 
 // T5 drops within the feed-forward; the others only at its end, which is the next normalization's part.

@@ -30,7 +30,7 @@ LmHead::LmHead(Builder& builder, const at::Tensor& words, bool bias)
     } else {
         out_ = builder.linear(place, model.hidden_size, model.vocab_size, false);
     }
-    builder.add_costs(builder.tokens() * model.vocab_size);
+    builder.add_costs(builder.tokens(), model.vocab_size);
     loss_ = loss_slot(builder);
 }
 

@@ -66,7 +66,7 @@ Stack::Stack(Builder& builder, config::Stack which)
     final_norm_ = builder.norm(at + ".norm");
     final_norm_op_ =
         wide_norm(builder, {"normalization.final", at, model_, builder.config().normalization, {}, true});
-    builder.add_costs(builder.tokens() * builder.kept_between_blocks(model_.hidden_size));
+    builder.add_costs(builder.tokens(), builder.kept_between_blocks(model_.hidden_size));
 }
 
 Stack::Layer Stack::make_layer(Builder& builder, const config::LayerId& id) const {

@@ -8,11 +8,12 @@
 namespace switchyard::scale {
 namespace {
 
-std::int64_t rounded(double bytes) { return static_cast<std::int64_t>(bytes + 0.5); }
+// What is beyond 2^52, 4.5 PB, counts as that much, so that sums and multiples of it are numbers.
+std::int64_t rounded(double bytes) { return static_cast<std::int64_t>(std::min(bytes + 0.5, 0x1p52)); }
 
 // Of layers that backward runs again their input is kept, and all of the one that is being run.
 double activations_of(const config::Config& config, const model::ModelPart& part) {
-    const auto all = static_cast<double>(part.activation_bytes);
+    const double all = part.activation_bytes;
     const auto label = part.name.substr(part.name.rfind(' ') + 1);  // "decoder.0-3 attention"
     if (!runs_again(config.train.recompute, label)) return all;
     const double layers = static_cast<double>(part.layers);

@@ -11,13 +11,13 @@ namespace {
 // Numbers travel as their bytes, so that a NaN is one and no digit is lost.
 std::string bytes_of(const std::vector<double>& numbers) {
     std::string bytes(numbers.size() * sizeof(double), '\0');
-    std::memcpy(bytes.data(), numbers.data(), bytes.size());
+    if (!numbers.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
     return bytes;
 }
 
 std::vector<double> numbers_from(const std::string& bytes) {
     std::vector<double> numbers(bytes.size() / sizeof(double));
-    std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(double));
+    if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(double));
     return numbers;
 }
 

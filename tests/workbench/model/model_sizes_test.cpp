@@ -71,3 +71,19 @@ TEST_CASE("presets have the parameters of the literature") {
     CHECK(described(configured({"preset=mini-llama"})) ==
           2 * 10'000 * 512 + 6 * (2 * 512 * 512 + 2 * 512 * 128 + 3 * 512 * 1'376 + 1'024) + 512);
 }
+
+TEST_CASE("what a batch keeps for backward is told of any size: of twice the samples twice as much") {
+    const std::vector<std::string> long_texts{"model.type=gpt", "model.positions=alibi",
+                                              "model.max_positions=268000000", "batch.max_length=100000000"};
+    const auto kept = [&](const std::string& samples) {
+        auto shape = long_texts;
+        shape.push_back("batch.size=" + samples);
+        return model::describe(configured(shape));
+    };
+    const auto one = kept("1"), many = kept("20000");  // more than 2^63 bytes
+    REQUIRE(one.size() == many.size());
+    for (std::size_t i = 0; i < one.size(); ++i) {
+        INFO(one[i].name);
+        CHECK(many[i].activation_bytes == 20'000.0 * one[i].activation_bytes);
+    }
+}

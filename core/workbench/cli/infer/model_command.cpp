@@ -132,8 +132,7 @@ int show_model(const ModelOptions& options) {
     Table table({"part", "layers", "parameters", "forward", "kept", "shapes (out x in)"});
     for (const auto& part : parts) {
         table.row({part.name, std::to_string(part.layers), scaled(static_cast<double>(part.parameters), ""),
-                   scaled(part.forward_flops, "FLOP"),
-                   scaled(static_cast<double>(part.activation_bytes), "B"), part.shapes});
+                   scaled(part.forward_flops, "FLOP"), scaled(part.activation_bytes, "B"), part.shapes});
         json.push_back({{"name", part.name},
                         {"layers", part.layers},
                         {"parameters", part.parameters},
@@ -145,7 +144,7 @@ int show_model(const ModelOptions& options) {
         sum.activation_bytes += part.activation_bytes;
     }
     table.row({"all", "", scaled(static_cast<double>(sum.parameters), ""), scaled(sum.forward_flops, "FLOP"),
-               scaled(static_cast<double>(sum.activation_bytes), "B"), ""});
+               scaled(sum.activation_bytes, "B"), ""});
     const auto& batch = job.config.batch;
     write_json(
         options.json,

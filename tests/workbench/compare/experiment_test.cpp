@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/workbench/bench/measure/philox_stream.h"
+#include "core/workbench/compare/experiment/comparison_report.h"
 
 #include "made_up_arm.h"
 
@@ -207,6 +208,7 @@ TEST_CASE("a block that is an outlier is left out on both sides") {
     const auto result = compared({{"a", steady(300)}, {"b", disturbed}});
     CHECK(result.arms[1].outliers == 1);
     CHECK(result.pairs[0].speedup.low == Approx(1.0));
+    CHECK_THAT(to_text(result), contains("samples left out as outliers\n"));  // and nothing follows
 }
 
 TEST_CASE("drift beyond what rounding explains is WRONG, whatever the speed") {

@@ -114,6 +114,12 @@ void refuse_folder(const std::string& folder) {
         folder + ": error: is a folder; expected a TOML file, a Hugging Face folder or a GGUF file" + of_run);
 }
 
+// A number without a fraction, as far as 64 bits hold it.
+nlohmann::ordered_json whole_number(double value) {
+    if (value < 0x1p63) return static_cast<std::int64_t>(value);
+    return value;
+}
+
 int show_model(const ModelOptions& options) {
     const bool of_files = is_model_folder(options.job.config);
     if (!of_files) refuse_folder(options.job.config);
@@ -137,7 +143,7 @@ int show_model(const ModelOptions& options) {
                         {"layers", part.layers},
                         {"parameters", part.parameters},
                         {"forward_flops", part.forward_flops},
-                        {"activation_bytes", part.activation_bytes},
+                        {"activation_bytes", whole_number(part.activation_bytes)},
                         {"shapes", part.shapes}});
         sum.parameters += part.parameters;
         sum.forward_flops += part.forward_flops;
@@ -153,7 +159,7 @@ int show_model(const ModelOptions& options) {
          {"parameter_dtype", stored ? nlohmann::ordered_json(name(*stored)) : nullptr},
          {"parameter_bytes", stored ? nlohmann::ordered_json(bytes_in(sum.parameters, *stored)) : nullptr},
          {"forward_flops", sum.forward_flops},
-         {"activation_bytes", sum.activation_bytes},
+         {"activation_bytes", whole_number(sum.activation_bytes)},
          {"batch", {{"size", batch.size}, {"length", batch.max_length}, {"tokens", batch.most_tokens()}}}});
     if (options.json.on_stdout()) return Exit::fine;
     std::cout << table.render() << "\n";

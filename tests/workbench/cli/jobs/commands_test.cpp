@@ -349,6 +349,7 @@ TEST_CASE("model counts every parameter") {
     CHECK(model["parameters"] == all);
     CHECK(model["parameter_dtype"] == "float32");
     CHECK(model["parameter_bytes"] == 4 * all);
+    CHECK(model["activation_bytes"].is_number_integer());
     std::map<std::string, std::int64_t> parts;
     for (const auto& part : model["parts"]) parts[part["name"]] = part["parameters"];
     CHECK(parts ==

@@ -12,6 +12,11 @@ inline void add_item(std::string& list, std::string_view item, std::string_view 
     list += item;
 }
 
+// Appends a clause to a sentence, where there is one: "; others took the processor".
+inline void add_clause(std::string& sentence, std::string_view clause) {
+    if (!clause.empty()) add_item(sentence, clause, "; ");
+}
+
 template <class Words>
 std::string joined(const Words& words, std::string_view between = ", ") {
     std::string list;

@@ -458,6 +458,9 @@ TEST_CASE(
     CHECK_THAT(page, contains("Throughput against latency") && contains("ms for each token") &&
                          contains("&lt;script&gt;") && !contains("<script"));
     CHECK_THAT(page, contains("gone: crashed"));
+    // Nobody disturbed it: the sentence before ends there.
+    CHECK_THAT(page, !contains("; ."));
+    CHECK_THAT(to_text(result), !contains(";\n"));
 }
 
 TEST_CASE("the JSON follows its schema") {

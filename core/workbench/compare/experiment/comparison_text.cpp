@@ -265,8 +265,7 @@ std::string measured(const Comparison& comparison) {
     if (outliers > 0)
         text += "; " + std::to_string(outliers) + " of " + std::to_string(samples) +
                 " samples left out as outliers";
-    const auto disturbed = disturbed_text(comparison.repeated_blocks, comparison.most_of_others());
-    if (!disturbed.empty()) text += "; " + disturbed;
+    base::add_clause(text, disturbed_text(comparison.repeated_blocks, comparison.most_of_others()));
     text += clock.text();
     if (comparison.stopped) text += "; STOPPED before its end";
     text = paragraph(text);

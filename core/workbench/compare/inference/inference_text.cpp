@@ -202,7 +202,7 @@ std::string measured_text(const InferenceResult& result) {
     if (!result.pairs.empty()) text = started_text(result);
     if (result.pairs.size() > 1)
         text += "; verdicts are corrected for " + std::to_string(result.pairs.size()) + " comparisons (Holm)";
-    base::add_item(text, disturbed_text(result.repeated_blocks, result.most_of_others()), "; ");
+    base::add_clause(text, disturbed_text(result.repeated_blocks, result.most_of_others()));
     return text;
 }
 

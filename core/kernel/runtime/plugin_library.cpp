@@ -167,6 +167,11 @@ LoadedPlugin load_plugin(const std::string& path, const loader::Manifest& manife
 Registry::Registry(std::vector<loader::PluginRecord> records) : records_(std::move(records)) {}
 
 const loader::PluginRecord* Registry::find(std::string_view plugin) const {
+    const std::lock_guard lock(mutex_);
+    return record_of(plugin);
+}
+
+const loader::PluginRecord* Registry::record_of(std::string_view plugin) const {
     const loader::PluginRecord* unusable = nullptr;
     for (const loader::PluginRecord& record : records_) {
         if (!record.manifest || record.manifest->name != plugin) continue;
@@ -177,7 +182,6 @@ const loader::PluginRecord* Registry::find(std::string_view plugin) const {
 }
 
 const SwitchyardPlugin* Registry::descriptor_of(const loader::PluginRecord& wanted) {
-    const std::lock_guard lock(mutex_);
     const auto index = static_cast<std::size_t>(&wanted - records_.data());
     loader::PluginRecord& record = records_.at(index);
     if (!record.usable()) return nullptr;
@@ -189,6 +193,7 @@ const SwitchyardPlugin* Registry::descriptor_of(const loader::PluginRecord& want
 }
 
 std::vector<LoadedComponent> Registry::load(const loader::PluginRecord& record) {
+    const std::lock_guard lock(mutex_);
     const auto* descriptor = descriptor_of(record);
     std::vector<LoadedComponent> components;
     for (std::size_t i = 0; descriptor != nullptr && i < record.manifest->components.size(); ++i) {
@@ -199,7 +204,8 @@ std::vector<LoadedComponent> Registry::load(const loader::PluginRecord& record) 
 }
 
 std::optional<LoadedComponent> Registry::find(Kind kind, std::string_view plugin, std::string_view id) {
-    const loader::PluginRecord* record = find(plugin);
+    const std::lock_guard lock(mutex_);
+    const loader::PluginRecord* record = record_of(plugin);
     const auto* component = record == nullptr ? nullptr : record->manifest->find(kind, id);
     const auto* descriptor = component == nullptr ? nullptr : descriptor_of(*record);
     if (descriptor == nullptr) return std::nullopt;

@@ -23,8 +23,8 @@ struct LoadedComponent {
 
 // Holds what discovery found and loads a plugin when one of its components is first asked for. A library
 // stays loaded until the process ends, whatever becomes of the Registry: autograd nodes, thread locals and
-// static tensors cannot be unloaded safely. Loading is thread-safe; it appends the outcomes of its gates to
-// records(), which nobody may read meanwhile.
+// static tensors cannot be unloaded safely. Finding and loading are thread-safe; loading appends the outcomes
+// of its gates to records(), which nobody may read meanwhile: one thread makes plans.
 class Registry {
 public:
     explicit Registry(std::vector<loader::PluginRecord> records);
@@ -43,10 +43,11 @@ public:
     std::optional<LoadedComponent> find(Kind kind, std::string_view plugin, std::string_view id);
 
 private:
-    // nullptr if a gate was not passed.
+    // Both where mutex_ is held. nullptr: there is none, or a gate was not passed.
+    const loader::PluginRecord* record_of(std::string_view plugin) const;
     const SwitchyardPlugin* descriptor_of(const loader::PluginRecord& record);
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::vector<loader::PluginRecord> records_;
 };
 

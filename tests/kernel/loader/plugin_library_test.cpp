@@ -1,4 +1,8 @@
 // Loading into this process: what a descriptor must be, init, and the Registry.
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include <ATen/ops/full.h>
 
 #include <switchyard/interfaces/activation.h>
@@ -136,6 +140,29 @@ TEST_CASE("the registry loads a plugin when a component of it is asked for") {
     REQUIRE(lacking != nullptr);
     CHECK(lacking->gate == Gate::load);
     CHECK(lacking->reason == "needs libtest_lacking.so, which was not found");
+}
+
+// What is wrong with that is seen with thread sanitizer (`./dev test --preset tsan -R '^loader$'`).
+TEST_CASE("threads find components and plugins while others load them") {
+    DiscoveryOptions options = only({good_plugin(), bad_plugin("lacks_library"), bad_plugin("refuses_init")});
+    options.run_probes = false;
+    const auto records = discover(options, this_host(Look::cpu_only));
+    constexpr int repeats = 20, number_of_threads = 4;
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+        Registry registry(records);
+        std::atomic<int> found = 0;
+        std::vector<std::thread> threads;
+        for (int i = 0; i < number_of_threads; ++i) {
+            threads.emplace_back([&] {
+                found += registry.find(Kind::attention, "test_good", "by_kernel").has_value() ? 1 : 0;
+                found += registry.find(Kind::activation, "test_lacks_library", "relu").has_value() ? 1 : 0;
+                found += registry.find("test_refuses_init") != nullptr ? 1 : 0;
+            });
+        }
+        for (auto& thread : threads) thread.join();
+        CHECK(found == 2 * number_of_threads);
+        CHECK(registry.records()[0].gates.size() == 10);
+    }
 }
 
 TEST_CASE("a component of a loaded plugin answers") {

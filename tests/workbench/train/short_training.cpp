@@ -1,5 +1,6 @@
 #include "short_training.h"
 
+#include <mutex>
 #include <stdexcept>
 
 #include <ATen/Parallel.h>
@@ -51,12 +52,19 @@ config::Config with_part(config::Config config, distributed::Group* group) {
     return config;
 }
 
+// Ranks are threads here, and planning reads what loading writes: one after the other.
+resolver::Plan planned(const config::Config& config) {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    return model::make_plan(config, registry(), this_host());
+}
+
 }  // namespace
 
 ShortTraining::ShortTraining(const std::vector<std::string>& overrides, const SampleSource& samples,
                              distributed::Group* group)
     : config(with_part(configured(overrides), group)),
-      plan(model::make_plan(config, registry(), this_host())),
+      plan(planned(config)),
       session(config, plan, registry(), this_host()),
       trainer(make_trainer(samples, group)) {}
 

@@ -10,4 +10,12 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
+// The thread sanitizer calls a handler when the call that a signal interrupts has returned, which one that is
+// begun again does not; and it reports exit() within dlopen(), of which it is not done, as a fault.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool thread_sanitized = true;
+#else
+inline constexpr bool thread_sanitized = false;
+#endif
+
 }  // namespace switchyard::test

@@ -9,6 +9,7 @@
 
 #include "fixture.h"
 #include "nested_json.h"
+#include "sanitized.h"
 
 #include <switchyard_test.h>
 
@@ -88,6 +89,7 @@ TEST_CASE("a plugin that misbehaves is refused with phase and reason") {
         {"test_aborts_at_exit", "when the process ended: crashed with SIGABRT (abort or a failed assertion)"},
     };
     for (const Row& row : rows) {
+        if (thread_sanitized && std::string(row.plugin) == "test_exits_at_load") continue;
         INFO(row.plugin);
         const PluginRecord& record = all().at(row.plugin);
         REQUIRE(record.failure() != nullptr);
@@ -180,8 +182,9 @@ TEST_CASE("a probe is not touched by those before it in the same process, whatev
         report.milliseconds = 0;
         return to_json(report);
     };
-    CHECK_THAT(to_string(alone(bad_plugin("breaks_off")).failure.value()),
-               contains("in load: ended the process with exit code 3, after printing \"half a line"));
+    if (!thread_sanitized)
+        CHECK_THAT(to_string(alone(bad_plugin("breaks_off")).failure.value()),
+                   contains("in load: ended the process with exit code 3, after printing \"half a line"));
     const std::string good = told(alone(good_plugin())), prints = told(alone(bad_plugin("prints")));
     ProbeProcess process({probe_program(), std::chrono::minutes(5)});
     CHECK(told(process.probe(good_plugin())) == good);

@@ -6,7 +6,10 @@
 // arXiv:2205.14135, section 3.1 and appendix B.2).
 #pragma once
 
+#include <string_view>
+
 #include <switchyard/interfaces/attention.h>
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/verdict.h>
 
@@ -15,6 +18,9 @@ namespace switchyard {
 class ChunkedAttention final : public Attention {
 public:
     explicit ChunkedAttention(const CreateInfo& info);
+    void* query(std::string_view id) override {
+        return component_property(id, {{slow_here_property, slow_}});
+    }
 
     static Verdict supports(const AttentionRequest& request, const HostInfo& host, const Options& options);
     AttentionOutputs forward(const AttentionInputs& inputs, const AttentionParams& params,
@@ -23,6 +29,7 @@ public:
                             const AttentionNeeds& needs) override;
 
 private:
+    const char* slow_;
     std::int64_t chunk_size_;
     std::int64_t key_chunk_size_;
 };

@@ -6,6 +6,7 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 
+#include <switchyard/sdk/libtorch_products.h>
 #include <switchyard/sdk/serves.h>
 
 namespace switchyard {
@@ -31,7 +32,11 @@ private:
 
 TorchLinear::TorchLinear(const CreateInfo& info)
     : Linear(info),
-      tf32_(info.device() == Device::cuda && KindTraits<Kind::linear>::request(*info.request).tf32) {}
+      tf32_(info.device() == Device::cuda && KindTraits<Kind::linear>::request(*info.request).tf32),
+      slow_(!libtorch_multiplies_one_by_one(info)
+                ? ""
+                : "LibTorch multiplies numbers of 16 bits one by one on this processor, 5 to 25 times as "
+                  "slowly as float32; set linear.backend = \"gemm\", or compute in float32") {}
 
 Verdict TorchLinear::supports(const LinearRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;

@@ -20,11 +20,12 @@ public:
     at::Tensor weight_gradient(const LinearOperand& grad, const LinearOperand& x) override;
 
     void* query(std::string_view id) override {
-        return component_property(id, {{graph_capture_property, ""}});
+        return component_property(id, {{graph_capture_property, ""}, {slow_here_property, slow_}});
     }
 
 private:
     bool tf32_;
+    const char* slow_;
 };
 
 }  // namespace switchyard

@@ -19,6 +19,7 @@
 #include "core/kernel/runtime/services.h"
 #include "core/workbench/model/auto_precision.h"
 #include "core/workbench/model/outline.h"
+#include "core/workbench/model/slow_components.h"
 #include "core/workbench/model/thread_counts.h"
 
 namespace switchyard::model {
@@ -274,6 +275,7 @@ resolver::Plan make_plan(const config::Config& config, runtime::Registry& regist
     plan.rows.insert(plan.rows.begin(), std::move(precision));
     add_shadows(config, plan, all, host, options);
     if (config.run.deterministic) note_thread_counts(plan, registry, host);
+    warn_of_slow_components(plan, registry, host);
     return plan;
 }
 

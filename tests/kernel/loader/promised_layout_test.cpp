@@ -69,7 +69,7 @@ std::string hex(std::uint64_t value) {
 // What is found through Component::query.
 void add_queried(test::PromisedLayout& layout) {
     for (const auto id : {graph_capture_property, computes_in_property, thread_counts_property,
-                          weight_form_property, sharded_optimizer_interface})
+                          weight_form_property, slow_here_property, sharded_optimizer_interface})
         layout["query " + std::string(id)] = "known";
     using Part = ParameterPart;
     LayoutText(layout).type("ParameterPart", extent_of<Part>,

@@ -297,6 +297,39 @@ TEST_CASE("a device that the host does not have is told once, with its place") {
             "laptop has no cuda device; expected cpu, or --host with one that has (a100, h100, h200)\n"));
 }
 
+TEST_CASE("a plan warns of 16-bit products that LibTorch makes one by one on its processor") {
+    using Sets = std::vector<std::string>;
+    const auto warnings = [](const std::string& host, const Sets& values) {  // each once, of all phases
+        Sets arguments{"--host", host};
+        for (const auto& value : values) arguments.insert(arguments.end(), {"--set", value});
+        Sets all;
+        const auto planned = plan(arguments);
+        for (const auto& slot : planned.at("slots"))
+            for (const std::string warning : slot.at("warnings"))
+                if (std::ranges::find(all, warning) == all.end()) all.push_back(warning);
+        return all;
+    };
+    // The laptop has AVX2 and no AVX-512; nobody's bfloat16 is slow on the servers.
+    CHECK(warnings("laptop", {}) ==
+          Sets{"torch/torch in attention: LibTorch multiplies numbers of 16 bits one by one on this "
+               "processor, 5 times as slowly as float32 or more; set attention.backend = \"flash\", or "
+               "compute in float32",
+               "torch/torch in linear.attention.q,k,v,out and 4 other slots: LibTorch multiplies numbers of "
+               "16 bits one by one on this processor, 5 to 25 times as slowly as float32; set "
+               "linear.backend = \"gemm\", or compute in float32"});
+    CHECK(warnings("h100", {}).empty());
+    CHECK(warnings("laptop", {"precision.backend=torch/fp32"}).empty());
+    CHECK(warnings("laptop", {"attention.backend=flash", "linear.backend=gemm"}).empty());
+    const auto chunked = warnings("laptop", {"attention.backend=chunked", "linear.backend=gemm"});
+    REQUIRE(chunked.size() == 1);
+    CHECK_THAT(chunked[0], contains("chunked/chunked in attention: ") && contains("\"flash\""));
+    CHECK(warnings("laptop", {"precision.backend=amp/fp16"}).size() == 2);
+    CHECK(warnings("h100", {"precision.backend=amp/fp16"}).empty());
+    // Phases whose notes are the same stay in one line.
+    CHECK_THAT(run({"plan", "configs/demo.toml", "--host", "laptop", "--brief"}).out,
+               contains("\nattention                   encoder.0-5  train, eval  bfloat16  torch/torch "));
+}
+
 TEST_CASE("an unknown host lists those that are described") {
     const auto outcome = run({"plan", "configs/demo.toml", "--host", "h1000"});
     CHECK(outcome.code == 2);

@@ -141,3 +141,14 @@ TEST_CASE("arms on random samples read no data, and arms log nothing") {
     const auto vocabulary = "data.vocabulary=" + job.file("gone.txt");
     CHECK(compared_text(job, with(arms, {"--set", "data.train=[]", "--set", vocabulary})).code == 0);
 }
+
+TEST_CASE("what the plans of several arms warn of alike is told once") {
+    const TinyJob job;
+    const auto outcome =
+        compared_text(job, {"--set", "precision.backend=amp/fp16", "--set", "precision.loss_scaling=false",
+                            "--vary", "attention.backend=flash,chunked", "--dry-run"});
+    CHECK(outcome.code == 0);
+    const auto warning = outcome.err.find("warning: precision.loss_scaling = false (--set #");
+    REQUIRE(warning != std::string::npos);
+    CHECK(outcome.err.find("precision.loss_scaling = false", warning + 10) == std::string::npos);
+}

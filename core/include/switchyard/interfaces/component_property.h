@@ -38,6 +38,11 @@ inline constexpr std::string_view thread_counts_property = "thread_counts.1";
 // nullptr: a form is its binding's alone.
 inline constexpr std::string_view weight_form_property = "weight_form.1";
 
+// As it is bound, on the host that it was made for: is it known beforehand to take many times as long as in
+// float32? The reason in plain words, a sentence without its end, and what to do; "" and nullptr: that is not
+// known. The plan warns of it.
+inline constexpr std::string_view slow_here_property = "slow_here.1";
+
 struct ComponentProperty {
     std::string_view id;
     const char* text;

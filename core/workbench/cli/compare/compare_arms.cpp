@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/kernel/base/child_process.h"
@@ -73,11 +74,12 @@ std::string first_reason(const std::string& problem) {
 }
 
 // The configuration of an arm, planned on this machine; or nothing, and why. `measured`: the times by which
-// `auto` chose for the arms before; what it goes by for this one is added.
+// `auto` chose for the arms before; what it goes by for this one is added, as it is to the warnings `told`.
 std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host,
                                        const ArmsRequest& request,
-                                       std::vector<resolver::Measurement>& measured, std::string& problem,
-                                       std::string& chosen, bool& mistaken) {
+                                       std::vector<resolver::Measurement>& measured,
+                                       std::set<std::string>& told, std::string& problem, std::string& chosen,
+                                       bool& mistaken) {
     try {
         mistaken = true;
         auto job = load_job(options, host);
@@ -103,7 +105,7 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
         job.config.distributed.part = {};
         if (plan.ok() && request.further_problem) problem = request.further_problem(job.config, plan);
         if (plan.ok() && problem.empty()) {
-            std::cerr << plan_warnings(plan);
+            std::cerr << plan_warnings(plan, told);
             chosen = generates ? chosen_to_generate(plan) : chosen_text(plan);
             return std::move(job.config);
         }
@@ -359,13 +361,14 @@ private:
         }
         auto options = job_of(arm);
         std::string problem;
-        auto config = plan_arm(options, host_, request_, checked_.measured, problem, chosen, mistaken_);
+        auto config =
+            plan_arm(options, host_, request_, checked_.measured, told_, problem, chosen, mistaken_);
         if (!config) return problem;
         if (problem = share_out(arm, *config); !problem.empty()) return problem;
         if (arm.ranks > 1 && config->runtime.threads != arm.threads) {
             // Who is fastest on as many threads as a rank has.
             options.implied.push_back({"ranks", "runtime.threads=" + std::to_string(arm.threads)});
-            config = plan_arm(options, host_, request_, checked_.measured, problem, chosen, mistaken_);
+            config = plan_arm(options, host_, request_, checked_.measured, told_, problem, chosen, mistaken_);
             if (!config) return problem;
         }
         note(*config);
@@ -423,6 +426,7 @@ private:
     std::int64_t batch_ = 0;  // of what `check` looked at last
     double learning_rate_ = 0.0;
     std::vector<std::pair<config::Config, std::string>> looked_at_;
+    std::set<std::string> told_;  // warnings of plans
     std::vector<Complaint> complaints_;
     std::size_t faulty_ = 0;
 };

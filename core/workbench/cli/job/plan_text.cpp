@@ -233,10 +233,11 @@ std::string unverified_text(const resolver::Plan& plan) {
            "configuration uses of it\n";
 }
 
-std::string plan_warnings(const resolver::Plan& plan) {
+std::string plan_warnings(const resolver::Plan& plan, std::set<std::string>& told) {
     std::string text;
     for (const auto& row : plan.rows) {
-        for (const auto& warning : row.warnings) text += "warning: " + warning + "\n";
+        for (const auto& warning : row.warnings)
+            if (told.insert(warning).second) text += "warning: " + warning + "\n";
     }
     return text;
 }

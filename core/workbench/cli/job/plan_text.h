@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "core/kernel/base/terminal.h"
@@ -27,7 +28,8 @@ std::string plan_problems(const resolver::Plan& plan);
 // Which chosen components no run of conformance has passed for, in one line; empty: there is none.
 std::string unverified_text(const resolver::Plan& plan);
 
-// What is likely not what is wanted, a line each, for stderr.
-std::string plan_warnings(const resolver::Plan& plan);
+// What is likely not what is wanted, a line each, for stderr; what is in `told` is left out, and the rest
+// is added to it.
+std::string plan_warnings(const resolver::Plan& plan, std::set<std::string>& told);
 
 }  // namespace switchyard::cli

@@ -1,6 +1,7 @@
 #include "core/workbench/cli/job/planned_job.h"
 
 #include <iostream>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -69,7 +70,8 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
     }
     note_layout(planned->plan, layout);
     if (!planned->plan.ok()) throw Failure(plan_problems(planned->plan));
-    std::cerr << plan_warnings(planned->plan);
+    std::set<std::string> told;
+    std::cerr << plan_warnings(planned->plan, told);
     return planned;
 }
 

@@ -43,7 +43,7 @@ void add_slow(std::vector<Slow>& all, resolver::PlanRow& row, const std::string&
 void warn_of_slow_components(resolver::Plan& plan, runtime::Registry& registry, const HostInfo& host) {
     std::vector<Slow> all;
     for (auto& row : plan.rows) {
-        if (!row.chosen || row.chosen->request->device != Device::cpu) continue;
+        if (!row.chosen || row.measured || row.chosen->request->device != Device::cpu) continue;
         const auto dtype = row.chosen->request->dtype;
         if (dtype != DType::bfloat16 && dtype != DType::float16) continue;
         if (const auto reason = slow_because(row, registry, host); !reason.empty())

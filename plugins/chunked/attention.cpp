@@ -69,10 +69,8 @@ Verdict ChunkedAttention::supports(const AttentionRequest& request, const HostIn
 
 ChunkedAttention::ChunkedAttention(const CreateInfo& info)
     : Attention(info),
-      slow_(!libtorch_multiplies_one_by_one(info)
-                ? ""
-                : "LibTorch multiplies numbers of 16 bits one by one on this processor, 3 to 10 times as "
-                  "slowly as float32; set attention.backend = \"flash\", or compute in float32"),
+      slow_(slow_libtorch_products(info, "3 to 10 times as slowly as float32",
+                                   "attention.backend = \"flash\"")),
       chunk_size_(info.options.integer("chunk_size")),
       key_chunk_size_(info.options.integer("key_chunk_size")) {}
 

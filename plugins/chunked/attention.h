@@ -6,6 +6,7 @@
 // arXiv:2205.14135, section 3.1 and appendix B.2).
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <switchyard/interfaces/attention.h>
@@ -19,7 +20,7 @@ class ChunkedAttention final : public Attention {
 public:
     explicit ChunkedAttention(const CreateInfo& info);
     void* query(std::string_view id) override {
-        return component_property(id, {{slow_here_property, slow_}});
+        return component_property(id, {{slow_here_property, slow_.c_str()}});
     }
 
     static Verdict supports(const AttentionRequest& request, const HostInfo& host, const Options& options);
@@ -29,7 +30,7 @@ public:
                             const AttentionNeeds& needs) override;
 
 private:
-    const char* slow_;
+    std::string slow_;
     std::int64_t chunk_size_;
     std::int64_t key_chunk_size_;
 };

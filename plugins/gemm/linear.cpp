@@ -1,5 +1,6 @@
 #include "linear.h"
 
+#include <switchyard/sdk/libtorch_products.h>
 #include <switchyard/sdk/serves.h>
 
 #include "products.h"
@@ -7,7 +8,9 @@
 namespace switchyard {
 
 GemmLinear::GemmLinear(const CreateInfo& info)
-    : Linear(info), fixed_order_(info.request->deterministic && has_fixed_order()) {}
+    : Linear(info),
+      options_{.fixed_order = info.request->deterministic && has_fixed_order(),
+               .widen_bfloat16 = libtorch_multiplies_one_by_one(info)} {}
 
 Verdict GemmLinear::supports(const LinearRequest& request, const HostInfo&, const Options&,
                              std::string_view variant) {
@@ -24,19 +27,19 @@ Verdict GemmLinear::supports(const LinearRequest& request, const HostInfo&, cons
 
 at::Tensor GemmLinear::forward(const LinearOperand& x, const LinearWeight& weight, const at::Tensor& bias) {
     ran_ = {};
-    at::Tensor y = linear_product(x.values, weight.operand.values, bias, fixed_order_, ran_);
+    at::Tensor y = linear_product(x.values, weight.operand.values, bias, options_, ran_);
     executed(ran_.variant);
     return y;
 }
 
 at::Tensor GemmLinear::input_gradient(const LinearOperand& grad, const LinearWeight& weight) {
     ran_ = {};
-    return switchyard::input_gradient(grad.values, weight.operand.values, fixed_order_, ran_);
+    return switchyard::input_gradient(grad.values, weight.operand.values, options_, ran_);
 }
 
 at::Tensor GemmLinear::weight_gradient(const LinearOperand& grad, const LinearOperand& x) {
     ran_ = {};
-    return switchyard::weight_gradient(grad.values, x.values, fixed_order_, ran_);
+    return switchyard::weight_gradient(grad.values, x.values, options_, ran_);
 }
 
 }  // namespace switchyard

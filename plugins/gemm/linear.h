@@ -25,15 +25,16 @@ public:
 
     void* query(std::string_view id) override {
         return component_property(
-            id,
-            {{computes_in_property, ran_.computed_in},
-             {thread_counts_property,
-              fixed_order_ ? "" : "linear layers are LibTorch's products on a processor without AVX-512"}});
+            id, {{computes_in_property, ran_.computed_in},
+                 {thread_counts_property,
+                  options_.fixed_order
+                      ? ""
+                      : "linear layers are LibTorch's products on a processor without AVX-512"}});
     }
 
 private:
-    bool fixed_order_;  // products.h
-    Ran ran_;           // how the last product was made
+    ProductOptions options_;
+    Ran ran_;  // how the last product was made
 };
 
 }  // namespace switchyard

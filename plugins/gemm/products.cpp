@@ -44,26 +44,16 @@ const tiles::Functions& functions() {
 namespace switchyard {
 namespace {
 
-// oneDNN has none without AVX-512; LibTorch then multiplies number by number.
-bool libtorch_multiplies_bfloat16() {
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-           __builtin_cpu_supports("avx512vl") != 0;
-#else
-    return true;
-#endif
-}
-
 // Whether numbers of 16 bits are multiplied as float32, and the result is rounded once, which is exact but
 // for the sum. Float16: CPUs without AVX-512 FP16 have no product of it, and LibTorch's own takes fifty times
-// as long as this detour. Bfloat16 so too without AVX-512; in a fixed order, since tiles are made of whole
-// pairs.
-bool widens(const at::Tensor& x, bool fixed_order, std::int64_t rows, std::int64_t inner,
+// as long as this detour. Bfloat16 so where LibTorch has no product of it either; in a fixed order, since
+// tiles are made of whole pairs.
+bool widens(const at::Tensor& x, const ProductOptions& options, std::int64_t rows, std::int64_t inner,
             std::int64_t columns) {
     if (x.scalar_type() == at::kHalf) return true;
     if (x.scalar_type() != at::kBFloat16) return false;
-    if (!libtorch_multiplies_bfloat16()) return true;
-    return fixed_order &&
+    if (options.widen_bfloat16) return true;
+    return options.fixed_order &&
            (!tiles::multiplies(at::kBFloat16) || rows % 2 != 0 || inner % 2 != 0 || columns % 2 != 0);
 }
 
@@ -102,16 +92,15 @@ void with_number(const at::Tensor& x, const Body& body) {
 bool has_fixed_order() { return tiles::multiplies(at::kFloat); }
 
 at::Tensor linear_product(const at::Tensor& x_RI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
-                          bool fixed_order, Ran& ran) {
+                          const ProductOptions& options, Ran& ran) {
     const std::int64_t rows = x_RI.size(0), in = weight_OI.size(1), out = weight_OI.size(0);
     if (gemm::streams(x_RI, weight_OI)) {
         ran = {"stream", "fp32"};
         return gemm::streamed_product(x_RI, weight_OI, bias_O);
     }
-    if (widens(x_RI, fixed_order, rows, in, out))
-        return linear_product(wide(x_RI), wide(weight_OI), wide(bias_O), fixed_order, ran)
-            .to(x_RI.scalar_type());
-    if (!in_tiles(x_RI, rows, in, out, fixed_order, ran))
+    if (widens(x_RI, options, rows, in, out))
+        return linear_product(wide(x_RI), wide(weight_OI), wide(bias_O), options, ran).to(x_RI.scalar_type());
+    if (!in_tiles(x_RI, rows, in, out, options.fixed_order, ran))
         return at::linear(x_RI, weight_OI, bias_O.defined() ? std::optional(bias_O) : std::nullopt);
     const at::Tensor x = x_RI.contiguous(), weight = weight_OI.contiguous();
     const at::Tensor bias = bias_O.defined() ? bias_O.to(at::kFloat).contiguous() : bias_O;
@@ -124,12 +113,12 @@ at::Tensor linear_product(const at::Tensor& x_RI, const at::Tensor& weight_OI, c
     return y_RO;
 }
 
-at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI, bool fixed_order,
-                          Ran& ran) {
+at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI,
+                          const ProductOptions& options, Ran& ran) {
     const std::int64_t rows = grad_RO.size(0), out = weight_OI.size(0), in = weight_OI.size(1);
-    if (widens(grad_RO, fixed_order, rows, out, in))
-        return input_gradient(wide(grad_RO), wide(weight_OI), fixed_order, ran).to(grad_RO.scalar_type());
-    if (!in_tiles(grad_RO, rows, out, in, fixed_order, ran)) return at::mm(grad_RO, weight_OI);
+    if (widens(grad_RO, options, rows, out, in))
+        return input_gradient(wide(grad_RO), wide(weight_OI), options, ran).to(grad_RO.scalar_type());
+    if (!in_tiles(grad_RO, rows, out, in, options.fixed_order, ran)) return at::mm(grad_RO, weight_OI);
     const at::Tensor grad = grad_RO.contiguous(), weight = weight_OI.contiguous();
     at::Tensor x_RI = at::empty({grad.size(0), weight.size(1)}, grad.options());
     with_number(grad, [&]<class Number>(Number) {
@@ -139,11 +128,12 @@ at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI
     return x_RI;
 }
 
-at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, bool fixed_order, Ran& ran) {
+at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, const ProductOptions& options,
+                           Ran& ran) {
     const std::int64_t rows = grad_RO.size(0), out = grad_RO.size(1), in = x_RI.size(1);
-    if (widens(grad_RO, fixed_order, out, rows, in))
-        return weight_gradient(wide(grad_RO), wide(x_RI), fixed_order, ran).to(grad_RO.scalar_type());
-    if (!in_tiles(grad_RO, out, rows, in, fixed_order, ran)) return at::mm(grad_RO.t(), x_RI);
+    if (widens(grad_RO, options, out, rows, in))
+        return weight_gradient(wide(grad_RO), wide(x_RI), options, ran).to(grad_RO.scalar_type());
+    if (!in_tiles(grad_RO, out, rows, in, options.fixed_order, ran)) return at::mm(grad_RO.t(), x_RI);
     const at::Tensor grad = grad_RO.contiguous(), x = x_RI.contiguous();
     at::Tensor weight_OI = at::empty({grad.size(1), x.size(1)}, grad.options());
     with_number(grad, [&]<class Number>(Number) {

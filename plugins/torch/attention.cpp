@@ -81,10 +81,8 @@ Verdict TorchAttention::supports(const AttentionRequest& request, const HostInfo
 TorchAttention::TorchAttention(const CreateInfo& info)
     : Attention(info),
       why_not_captured_(why_not_captured(KindTraits<Kind::attention>::request(*info.request))),
-      slow_(!libtorch_multiplies_one_by_one(info)
-                ? ""
-                : "LibTorch multiplies numbers of 16 bits one by one on this processor, 5 times as slowly as "
-                  "float32 or more; set attention.backend = \"flash\", or compute in float32"),
+      slow_(slow_libtorch_products(info, "5 times as slowly as float32 or more",
+                                   "attention.backend = \"flash\"")),
       kernel_(info.variant == "math"    ? SdpaKernel::math
               : info.variant == "flash" ? SdpaKernel::flash
                                         : SdpaKernel::picked) {}

@@ -2,6 +2,7 @@
 // picked is reported.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <switchyard/interfaces/attention.h>
@@ -19,8 +20,8 @@ class TorchAttention final : public Attention {
 public:
     explicit TorchAttention(const CreateInfo& info);
     void* query(std::string_view id) override {
-        return component_property(id,
-                                  {{graph_capture_property, why_not_captured_}, {slow_here_property, slow_}});
+        return component_property(
+            id, {{graph_capture_property, why_not_captured_}, {slow_here_property, slow_.c_str()}});
     }
 
     static Verdict supports(const AttentionRequest& request, const HostInfo& host, const Options& options,
@@ -37,7 +38,7 @@ private:
     AttentionOutputs packed_one_by_one(const AttentionInputs& inputs, const AttentionParams& params);
 
     const char* why_not_captured_;
-    const char* slow_;
+    std::string slow_;
     SdpaKernel kernel_;
     AttentionMasks masks_;
     PackedLengths lengths_q_, lengths_k_;

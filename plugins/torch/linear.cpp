@@ -33,10 +33,8 @@ private:
 TorchLinear::TorchLinear(const CreateInfo& info)
     : Linear(info),
       tf32_(info.device() == Device::cuda && KindTraits<Kind::linear>::request(*info.request).tf32),
-      slow_(!libtorch_multiplies_one_by_one(info)
-                ? ""
-                : "LibTorch multiplies numbers of 16 bits one by one on this processor, 5 to 25 times as "
-                  "slowly as float32; set linear.backend = \"gemm\", or compute in float32") {}
+      slow_(slow_libtorch_products(info, "5 to 25 times as slowly as float32", "linear.backend = \"gemm\"")) {
+}
 
 Verdict TorchLinear::supports(const LinearRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;

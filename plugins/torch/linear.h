@@ -1,6 +1,7 @@
 // Linear layers by LibTorch's products: at::linear forward, at::mm for the gradients.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <switchyard/interfaces/component_property.h>
@@ -20,12 +21,12 @@ public:
     at::Tensor weight_gradient(const LinearOperand& grad, const LinearOperand& x) override;
 
     void* query(std::string_view id) override {
-        return component_property(id, {{graph_capture_property, ""}, {slow_here_property, slow_}});
+        return component_property(id, {{graph_capture_property, ""}, {slow_here_property, slow_.c_str()}});
     }
 
 private:
     bool tf32_;
-    const char* slow_;
+    std::string slow_;
 };
 
 }  // namespace switchyard

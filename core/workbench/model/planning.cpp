@@ -275,7 +275,7 @@ resolver::Plan make_plan(const config::Config& config, runtime::Registry& regist
     plan.rows.insert(plan.rows.begin(), std::move(precision));
     add_shadows(config, plan, all, host, options);
     if (config.run.deterministic) note_thread_counts(plan, registry, host);
-    warn_of_slow_components(plan, registry, host);
+    if (plan.ok()) warn_of_slow_components(plan, registry, host);
     return plan;
 }
 

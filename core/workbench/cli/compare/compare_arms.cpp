@@ -73,18 +73,24 @@ std::string first_reason(const std::string& problem) {
     return line + "; " + problem.substr(from, problem.find('\n', from) - from);
 }
 
-// The configuration of an arm, planned on this machine; or nothing, and why. `measured`: the times by which
-// `auto` chose for the arms before; what it goes by for this one is added, as it is to the warnings `told`.
-std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host,
-                                       const ArmsRequest& request,
-                                       std::vector<resolver::Measurement>& measured,
-                                       std::set<std::string>& told, std::string& problem, std::string& chosen,
-                                       bool& mistaken) {
+// An arm's configuration, planned on this machine; or why it cannot be.
+struct PlannedArm {
+    std::optional<config::Config> config;
+    std::string chosen;    // who serves its slots
+    std::string problem;   // where there is no configuration
+    bool mistaken = true;  // the problem is no matter of this machine
+};
+
+// `measured`: the times by which `auto` chose for the arms before; what it goes by for this one is added, as
+// its warnings are to those `told`.
+PlannedArm plan_arm(const JobOptions& options, const HostInfo& host, const ArmsRequest& request,
+                    std::vector<resolver::Measurement>& measured, std::set<std::string>& told) {
+    PlannedArm arm;
     try {
-        mistaken = true;
         auto job = load_job(options, host);
         const bool generates = request.purpose == Purpose::generation;
-        if (problem = generates ? generation_problem(job.config) : ""; !problem.empty()) return std::nullopt;
+        if (generates) arm.problem = generation_problem(job.config);
+        if (!arm.problem.empty()) return arm;
         set_phases(job.config, request.purpose);
         runtime::Registry registry(std::move(job.records));
         // Before any arm runs: all arms then choose by the same times.
@@ -103,18 +109,19 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
         for (const auto& row : plan.rows)
             if (row.measured) resolver::take_up(measured, *row.measured);
         job.config.distributed.part = {};
-        if (plan.ok() && request.further_problem) problem = request.further_problem(job.config, plan);
-        if (plan.ok() && problem.empty()) {
-            std::cerr << plan_warnings(plan, told);
-            chosen = generates ? chosen_to_generate(plan) : chosen_text(plan);
-            return std::move(job.config);
-        }
-        if (!plan.ok()) problem = plan_problems(plan);
-        mistaken = false;
+        if (!plan.ok())
+            arm.problem = plan_problems(plan);
+        else if (request.further_problem)
+            arm.problem = request.further_problem(job.config, plan);
+        arm.mistaken = false;
+        if (!arm.problem.empty()) return arm;
+        std::cerr << plan_warnings(plan, told);
+        arm.chosen = generates ? chosen_to_generate(plan) : chosen_text(plan);
+        arm.config = std::move(job.config);
     } catch (const Failure& failure) {
-        problem = failure.what();
+        arm.problem = failure.what();
     }
-    return std::nullopt;
+    return arm;
 }
 
 // Whether the same problems are found in what both read.
@@ -360,17 +367,19 @@ private:
             return check_external(arm);
         }
         auto options = job_of(arm);
-        std::string problem;
-        auto config =
-            plan_arm(options, host_, request_, checked_.measured, told_, problem, chosen, mistaken_);
-        if (!config) return problem;
-        if (problem = share_out(arm, *config); !problem.empty()) return problem;
-        if (arm.ranks > 1 && config->runtime.threads != arm.threads) {
+        auto planned = plan_arm(options, host_, request_, checked_.measured, told_);
+        mistaken_ = planned.mistaken;
+        if (!planned.config) return planned.problem;
+        if (auto problem = share_out(arm, *planned.config); !problem.empty()) return problem;
+        if (arm.ranks > 1 && planned.config->runtime.threads != arm.threads) {
             // Who is fastest on as many threads as a rank has.
             options.implied.push_back({"ranks", "runtime.threads=" + std::to_string(arm.threads)});
-            config = plan_arm(options, host_, request_, checked_.measured, told_, problem, chosen, mistaken_);
-            if (!config) return problem;
+            planned = plan_arm(options, host_, request_, checked_.measured, told_);
+            mistaken_ = planned.mistaken;
+            if (!planned.config) return planned.problem;
         }
+        chosen = planned.chosen;
+        auto& config = planned.config;
         note(*config);
         arm.environment = spin_environment(config->runtime.spin);
         auto unread = input_problem(*config);

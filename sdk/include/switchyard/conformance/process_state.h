@@ -37,7 +37,7 @@ private:
     std::vector<Fact> facts_;
     at::Tensor generator_;
     int threads_ = 0;
-    std::int64_t printed_ = 0;  // bytes, where the standard output is a regular file
+    std::int64_t printed_ = 0;  // bytes, where the standard output has a regular file of its own
     bool gradients_ = true;
     caffe2::TypeMeta dtype_;
     bool deterministic_ = false;

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/kernel/base/printable.h"
+
 namespace switchyard::base {
 
 // As it is where no shell takes any of it for more than a letter, else in single quotes.
@@ -20,5 +22,8 @@ inline std::string shell_word(std::string_view word) {
     }
     return quoted + "'";
 }
+
+// The same to be shown: nothing in it steers a terminal.
+inline std::string printable_word(std::string_view word) { return printable(shell_word(word)); }
 
 }  // namespace switchyard::base

@@ -8,7 +8,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/kernel/base/shell_text.h"
+#include "core/kernel/config/override.h"
 #include "core/kernel/config/trainable.h"
+#include "core/kernel/config/value.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job/job.h"
 #include "core/workbench/cli/output.h"
@@ -91,9 +94,12 @@ int prepare_data(const PrepareOptions& options) {
     std::cout << options.folder << (result.was_there ? ": was there already: " : ": ") << result.train.texts
               << " texts of " << result.train.tokens << " tokens to learn from, " << result.eval.texts
               << " of " << result.eval.tokens << " to evaluate on\n"
-              << "train with: --set 'data.train=[\"" << options.folder << "\"]' --set 'data.eval=[]'";
+              << "train with: --set "
+              << base::printable_word("data.train=[" + config::toml_string(options.folder) + "]")
+              << " --set 'data.eval=[]'";
     if (!tokenizer->files().empty() && config.data.vocabulary.empty())
-        std::cout << " --set data.vocabulary=" << options.folder;
+        std::cout << " --set "
+                  << base::printable_word("data.vocabulary=" + config::override_text(options.folder));
     std::cout << '\n';
     return Exit::fine;
 }

@@ -8,6 +8,7 @@
 
 #include "core/kernel/base/atomic_file.h"
 #include "core/kernel/base/printable.h"
+#include "core/kernel/base/shell_text.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job/job_draft.h"
 #include "core/workbench/cli/output.h"
@@ -60,10 +61,9 @@ int init(const InitOptions& options) {
     const auto draft = draft_job(request);
     if (const auto failed = base::write_file_atomically(out, to_toml(draft, request))) throw Failure(*failed);
     for (const auto& reason : draft.reasons) std::cout << base::printable(reason) << '\n';
-    const auto name = base::printable(out);
-    std::cout << name << ": a configuration for " << switchyard::name(draft.task)
-              << ". Next: switchyard train " << name << " --run " << base::printable("runs/" + stem_of(out))
-              << std::endl;
+    std::cout << base::printable(out) << ": a configuration for " << name(draft.task)
+              << ". Next: switchyard train " << base::printable_word(out) << " --run "
+              << base::printable_word("runs/" + stem_of(out)) << std::endl;
     return Exit::fine;
 }
 

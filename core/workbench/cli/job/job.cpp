@@ -1,4 +1,5 @@
 #include "core/workbench/cli/job/job.h"
+#include "core/kernel/base/shell_text.h"
 
 #include <map>
 #include <set>
@@ -116,7 +117,7 @@ Job load_job(const JobOptions& options, const HostInfo& host, loader::DiscoveryO
             config::told_at(job.config, "batch.size") +
             "\"fit\" is for train in one process, which looks for the size; expected a number here: "
             "`switchyard fit " +
-            options.config + "` says which one fits, and --set batch.size=N sets it");
+            base::shell_word(options.config) + "` says which one fits, and --set batch.size=N sets it");
     job.files = std::move(result.files);
     return job;
 }

@@ -8,6 +8,7 @@
 #include "core/kernel/base/printable.h"
 #include "core/kernel/base/problem_lines.h"
 #include "core/kernel/base/read_text.h"
+#include "core/kernel/base/shell_text.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/resolver/measured.h"
 #include "core/kernel/resolver/plan_json.h"
@@ -151,7 +152,8 @@ int plan(const PlanCommand& options) {
     if (!tokenizer.empty()) std::cout << "\ntokenizer: " << base::printable(tokenizer) << '\n';
     if (const auto text = unverified_text(plan); !text.empty()) std::cout << '\n' << text;
     if (is_unmeasured(plan))
-        std::cout << "\n`switchyard tune " << options.job.config << "` measures what auto chooses from\n";
+        std::cout << "\n`switchyard tune " << base::printable_word(options.job.config)
+                  << "` measures what auto chooses from\n";
     if (!options.save.empty()) std::cout << "\nsaved in " << options.save << '\n';
     if (!options.saved.empty()) std::cout << "\nthe same as saved in " << options.saved << '\n';
     return Exit::fine;

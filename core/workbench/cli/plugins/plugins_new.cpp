@@ -199,10 +199,10 @@ int make_plugin(const NewOptions& options) {
         {"@NAME@", options.plugin}, {"@CLASS@", class_name(options.plugin)}, {"@KIND@", options.kind}};
     for (const auto& part : made.folders) copy_filled_in(from / part, folder, values);
     const auto known = prefix();
-    const auto in_shell = [](const std::string& word) { return base::printable(base::shell_word(word)); };
-    std::cout << base::printable(folder) << ": " << made.what << options.kind << "\n  cd " << in_shell(folder)
-              << "\n  " << made.configure << " "
-              << in_shell("-DCMAKE_PREFIX_PATH=" + (known.empty() ? "/where/switchyard/is/installed" : known))
+    std::cout << base::printable(folder) << ": " << made.what << options.kind << "\n  cd "
+              << base::printable_word(folder) << "\n  " << made.configure << " "
+              << base::printable_word("-DCMAKE_PREFIX_PATH=" +
+                                      (known.empty() ? "/where/switchyard/is/installed" : known))
               << "\n  " << made.build << "\n  " << made.test << "\nYour kernel goes into " << options.plugin
               << made.ending << ", where it says so; README.md says more.\n";
     if (known.empty())

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/base/printable.h"
+#include "core/kernel/base/shell_text.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/machine/libtorch_cuda.h"
 #include "core/workbench/cli/commands.h"
@@ -143,7 +144,8 @@ private:
             throw Failure(request_.job.config + ": nothing of its plan is of " +
                           (request_.plugin.empty() ? "" : "plugin " + request_.plugin + " ") +
                           (request_.component.empty() ? "" : "component " + request_.component) +
-                          "; `switchyard plan " + request_.job.config + "` shows what it chose");
+                          "; `switchyard plan " + base::shell_word(request_.job.config) +
+                          "` shows what it chose");
         record_.emplace(request_, "", std::vector<loader::PluginRecord>());
         stop_.note();
         for (std::size_t i = 0; i < parts.size() && !stop_; ++i) {

@@ -152,7 +152,7 @@ XDG_CACHE_HOME=${private}/cache;TMPDIR=${private}/tmp;\
 SWITCHYARD_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR};SWITCHYARD_TEST_BUILD_DIR=${PROJECT_BINARY_DIR};\
 SWITCHYARD_TEST_RECORD=${PROJECT_BINARY_DIR}/tests/records/${name}.tsv;\
 ASAN_OPTIONS=${asan};UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1;\
-TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:ignore_noninstrumented_modules=1:\
+TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:ignore_noninstrumented_modules=1:history_size=7:\
 ${plain_ends}")
 endfunction()
 

@@ -78,6 +78,9 @@ public:
     Binding(const LoadedComponent& loaded, BindingInfo info)
         : BindingBase(loaded, std::move(info)), handle_(create<Interface>(loaded, create_info())) {}
 
+    // Another component in the place of this one, which is gone when this returns. Not during a call.
+    void replace(const LoadedComponent& loaded) { handle_ = create<Interface>(loaded, create_info()); }
+
     Interface& interface() const { return *handle_; }
     const auto& request() const { return KindTraits<kind_of<Interface>>::request(BindingBase::request()); }
 

@@ -22,10 +22,10 @@ at::Tensor told(const at::Tensor& logits, TaskKind kind) {
     return values.cpu().contiguous();
 }
 
-data::SampleList samples_of(const Session& session, const std::vector<GivenText>& texts) {
+std::shared_ptr<const SampleSource> samples_of(const Session& session, const std::vector<GivenText>& texts) {
     const auto& config = session.config();
     const auto classes = static_cast<std::size_t>(config.task.classes(config.model.vocab_size));
-    data::SampleList samples;
+    auto samples = std::make_shared<data::SampleList>();
     for (const auto& [text, second] : texts) {
         Sample sample;
         if (!takes_pairs(config)) {
@@ -39,18 +39,18 @@ data::SampleList samples_of(const Session& session, const std::vector<GivenText>
             sample.float_labels.assign(classes, 0.0F);
         else
             sample.labels = {0};
-        samples.add(std::move(sample));
+        samples->add(std::move(sample));
     }
     return samples;
 }
 
 // Calls `use(batch, values)` with what the model says of each batch of the samples.
 template <class Use>
-void for_each_batch(Session& session, const SampleSource& samples, const BeforeBatch& before,
+void for_each_batch(Session& session, std::shared_ptr<const SampleSource> samples, const BeforeBatch& before,
                     const Use& use) {
     model::ForwardContext context;
     context.phase = Phase::eval;
-    const auto& loader = session.start_eval_loader(samples);
+    const auto& loader = session.start_eval_loader(std::move(samples));
     session.plan().precision().begin_step();
     for (Batch batch; loader.next(batch);) {
         if (before) before();
@@ -79,17 +79,17 @@ bool takes_pairs(const config::Config& config) {
 std::vector<std::vector<double>> predict(Session& session, const std::vector<GivenText>& texts,
                                          const data::LabelScale& scale, const BeforeBatch& before) {
     const at::NoGradGuard no_grad;
-    const auto samples = samples_of(session, texts);
     std::vector<std::vector<double>> rows(texts.size());
-    for_each_batch(session, samples, before, [&](const Batch& batch, const at::Tensor& values) {
-        const auto columns = values.size(1);
-        for (std::size_t i = 0; i < batch.samples.size(); ++i) {
-            const auto* from = values.const_data_ptr<double>() + static_cast<std::int64_t>(i) * columns;
-            auto& row = rows[static_cast<std::size_t>(batch.samples[i])];
-            row.assign(from, from + columns);
-            for (std::size_t c = 0; c < row.size(); ++c) row[c] = scale.value(c, row[c]);
-        }
-    });
+    for_each_batch(
+        session, samples_of(session, texts), before, [&](const Batch& batch, const at::Tensor& values) {
+            const auto columns = values.size(1);
+            for (std::size_t i = 0; i < batch.samples.size(); ++i) {
+                const auto* from = values.const_data_ptr<double>() + static_cast<std::int64_t>(i) * columns;
+                auto& row = rows[static_cast<std::size_t>(batch.samples[i])];
+                row.assign(from, from + columns);
+                for (std::size_t c = 0; c < row.size(); ++c) row[c] = scale.value(c, row[c]);
+            }
+        });
     return rows;
 }
 
@@ -103,7 +103,7 @@ std::vector<std::vector<LabelledWord>> predict_words(Session& session, const std
     const at::NoGradGuard no_grad;
     std::vector<std::vector<std::int64_t>> places;  // of each text's words, as FramedWords has them
     std::vector<std::vector<LabelledWord>> labelled;
-    data::SampleList samples;
+    const auto samples = std::make_shared<data::SampleList>();
     for (const auto& given : texts) {
         auto& words = labelled.emplace_back();
         data::WordTokens tokens(session.tokenizer());
@@ -117,7 +117,7 @@ std::vector<std::vector<LabelledWord>> predict_words(Session& session, const std
         Sample sample;
         sample.labels.assign(framed.ids.size(), 0);
         sample.ids = std::move(framed.ids);
-        samples.add(std::move(sample));
+        samples->add(std::move(sample));
     }
     for_each_batch(session, samples, before, [&](const Batch& batch, const at::Tensor& values) {
         const bool packed = batch.source.tokens.layout == Layout::packed;
@@ -130,7 +130,7 @@ std::vector<std::vector<LabelledWord>> predict_words(Session& session, const std
                 const auto* from = values.const_data_ptr<double>() + (begin + places[text][w]) * columns;
                 labelled[text][w].probabilities.assign(from, from + columns);
             }
-            begin += packed ? samples.length(sample) : batch.source.ids.size(1);
+            begin += packed ? samples->length(sample) : batch.source.ids.size(1);
         }
     });
     return labelled;

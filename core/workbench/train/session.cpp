@@ -20,6 +20,7 @@
 #include "core/workbench/model/weights/unused_tensors.h"
 #include "core/workbench/model/weights/weights_place.h"
 #include "core/workbench/train/parameter_groups.h"
+#include "core/workbench/train/sample_part.h"
 #include "core/workbench/train/stepped_wholes.h"
 
 namespace switchyard::train {
@@ -222,10 +223,10 @@ LoaderParams Session::params(bool training) const {
     return loader_params(config_, tokenizer_ ? tokenizer_->filling() : 0, training);
 }
 
-const runtime::DataLoaderOp& Session::start_train_loader(const SampleSource& samples) {
+const runtime::DataLoaderOp& Session::start_train_loader(std::shared_ptr<const SampleSource> samples) {
     auto all = params(true);
     all.drop_last = false;
-    train_loader().start(samples, all);
+    train_loader().start(std::move(samples), all);
     return train_loader();
 }
 
@@ -233,8 +234,8 @@ const runtime::DataLoaderOp& Session::train_loader() const { return needed(train
 
 const runtime::OptimizerOp& Session::optimizer() const { return needed(optimizer_); }
 
-const runtime::DataLoaderOp& Session::start_eval_loader(const SampleSource& samples) {
-    eval_loader_.start(samples, params(false));
+const runtime::DataLoaderOp& Session::start_eval_loader(std::shared_ptr<const SampleSource> samples) {
+    eval_loader_.start(std::move(samples), params(false));
     return eval_loader_;
 }
 
@@ -274,7 +275,7 @@ void Session::check_shares() const {
 
 Trainer Session::make_trainer() {
     check_shares();
-    train_loader().start(*data_.train, shared_params());
+    train_loader().start(data_.train, shared_params());
     if (train_loader().batches(0) == 0) {
         const auto samples = data_.train->size(), ranks = data_ranks();
         throw InputError({config::told_at(config_, "batch.size") +
@@ -282,17 +283,24 @@ Trainer Session::make_trainer() {
                           (ranks > 1 ? " for each of " + std::to_string(ranks) + " ranks" : "") +
                           "; expected a batch.size of at most " + std::to_string(samples / ranks)});
     }
-    const SampleSource* evaluated = data_.eval->size() > 0 ? data_.eval.get() : nullptr;
-    if (mesh_ && evaluated != nullptr)
-        evaluated = &eval_part_.emplace(*data_.eval, mesh_->data_index(), mesh_->data_ranks());
-    return Trainer({config_, plan_, *model_, parameters_, optimizer(), train_loader(),
-                    evaluated != nullptr ? &start_eval_loader(*evaluated) : nullptr, plan_text_, graphs(),
-                    data_.scale, mesh_ ? &*mesh_ : nullptr, model_parts_ ? &*model_parts_ : nullptr,
-                    eval_part_ ? eval_part_->first() : 0});
+    const runtime::DataLoaderOp* evaluated = nullptr;
+    std::int64_t first = 0;  // sample of this rank's part
+    if (data_.eval->size() > 0) {
+        auto samples = data_.eval;
+        if (mesh_) {
+            auto part = std::make_shared<SamplePart>(samples, mesh_->data_index(), mesh_->data_ranks());
+            first = part->first();
+            samples = std::move(part);
+        }
+        evaluated = &start_eval_loader(std::move(samples));
+    }
+    return Trainer({config_, plan_, *model_, parameters_, optimizer(), train_loader(), evaluated, plan_text_,
+                    graphs(), data_.scale, mesh_ ? &*mesh_ : nullptr, model_parts_ ? &*model_parts_ : nullptr,
+                    first});
 }
 
-Trainer Session::make_trainer(const SampleSource& samples) {
-    train_loader().start(samples, shared_params());
+Trainer Session::make_trainer(std::shared_ptr<const SampleSource> samples) {
+    train_loader().start(std::move(samples), shared_params());
     return Trainer({config_,
                     plan_,
                     *model_,

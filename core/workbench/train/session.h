@@ -23,7 +23,6 @@
 #include "core/workbench/model/parameters.h"
 #include "core/workbench/model/weights/load_weights.h"
 #include "core/workbench/train/job_data.h"
-#include "core/workbench/train/sample_part.h"
 #include "core/workbench/train/trainer.h"
 
 namespace switchyard::train {
@@ -78,13 +77,12 @@ public:
     // Starts the loaders and makes the trainer; after load_data. Throws InputError if the data makes no
     // batch.
     Trainer make_trainer();
-    // The same on other samples, which outlive the trainer, with nothing to evaluate on: for benchmarks.
-    // Needs no load_data.
-    Trainer make_trainer(const SampleSource& samples);
-    // Begins batches of `samples` as training has them, but leaves none out; `samples` outlives them.
-    const runtime::DataLoaderOp& start_train_loader(const SampleSource& samples);
-    // Begins batches of `samples` in order, for evaluation; `samples` outlives them.
-    const runtime::DataLoaderOp& start_eval_loader(const SampleSource& samples);
+    // The same on other samples, with nothing to evaluate on: for benchmarks. Needs no load_data.
+    Trainer make_trainer(std::shared_ptr<const SampleSource> samples);
+    // Begins batches of `samples` as training has them, but leaves none out.
+    const runtime::DataLoaderOp& start_train_loader(std::shared_ptr<const SampleSource> samples);
+    // Begins batches of `samples` in order, for evaluation.
+    const runtime::DataLoaderOp& start_eval_loader(std::shared_ptr<const SampleSource> samples);
 
     // With what "auto" in [precision] became.
     const config::Config& config() const { return config_; }
@@ -120,15 +118,15 @@ private:
     std::vector<model::Linear> linears_;
     std::unique_ptr<model::Model> model_;
     std::optional<runtime::OptimizerOp> optimizer_;
-    std::optional<runtime::DataLoaderOp> train_loader_;
-    runtime::DataLoaderOp eval_loader_;
     std::shared_ptr<const data::Tokenizer> tokenizer_;
     data::Splits data_;
     model::LoadedWeights weights_;
     std::optional<distributed::Mesh> mesh_;  // of the ranks that share the training
     std::optional<ModelParts> model_parts_;
-    std::optional<SamplePart> eval_part_;               // of this rank
     std::unique_ptr<device_graph::GraphMaker> graphs_;  // where a key asks for them
+    // Last: their threads may read ahead, and samples are made with the tokenizer.
+    std::optional<runtime::DataLoaderOp> train_loader_;
+    runtime::DataLoaderOp eval_loader_;
 };
 
 }  // namespace switchyard::train

@@ -38,7 +38,7 @@ Hits hits_of(train::Session& session, const SampleSource& samples, std::int64_t 
     const at::NoGradGuard no_grad;
     model::ForwardContext context;
     context.phase = Phase::eval;
-    const auto& loader = session.start_eval_loader(samples);
+    const auto& loader = session.start_eval_loader(test::lent(samples));
     session.plan().precision().begin_step();
     Hits hits;
     Batch batch;
@@ -89,7 +89,7 @@ TEST_CASE("accuracy is of the rows that have a label") {
         }
         const auto expected = hits_of(job.session, texts, no_label);
         const auto found = train::evaluate(config, job.session.plan(), job.session.model(),
-                                           job.session.start_eval_loader(texts), {});
+                                           job.session.start_eval_loader(test::lent(texts)), {});
         INFO("no label is " << no_label << ", a model that says " << favourite);
         CHECK(expected.rows == 7);
         CHECK(found.labels == expected.rows);

@@ -140,7 +140,7 @@ TEST_CASE("an evaluation that passes through stages says what one process says")
         const auto evaluated = [&](ShortTraining& job, const SampleSource& samples,
                                    const train::EvalHooks& hooks) {
             return train::evaluate(job.session.config(), job.session.plan(), job.session.model(),
-                                   job.session.start_eval_loader(samples), hooks);
+                                   job.session.start_eval_loader(lent(samples)), hooks);
         };
         ShortTraining job(sets_of(one, 4, 1), texts);
         const auto alone = evaluated(job, texts, {});
@@ -150,7 +150,7 @@ TEST_CASE("an evaluation that passes through stages says what one process says")
             sets.emplace_back("distributed.mesh.pipeline=2");
             ShortTraining part_job(sets, texts, &group);
             const auto& mesh = part_job.session.model_parts()->mesh();
-            const train::SamplePart part(texts, mesh.data_index(), 2);
+            const train::SamplePart part(lent(texts), mesh.data_index(), 2);
             train::EvalHooks hooks;
             hooks.mesh = &mesh;
             hooks.first_sample = part.first();

@@ -123,13 +123,13 @@ TEST_CASE("an evaluation in parts says what one of all samples says") {
         const auto evaluated = [&](ShortTraining& job, const SampleSource& samples,
                                    const train::EvalHooks& hooks) {
             return train::evaluate(job.session.config(), job.session.plan(), job.session.model(),
-                                   job.session.start_eval_loader(samples), hooks);
+                                   job.session.start_eval_loader(lent(samples)), hooks);
         };
         const auto alone = evaluated(job, texts, {});
         std::vector<train::EvalResult> all(3);
         test::as_ranks(3, [&](distributed::Group& group) {
             ShortTraining part_job(sets_of(one, way.batch, 1), texts);
-            const train::SamplePart part(texts, group.rank(), 3);
+            const train::SamplePart part(lent(texts), group.rank(), 3);
             train::EvalHooks hooks;
             std::optional<train::ParameterShards> shards;
             if (way.divided) {

@@ -70,7 +70,7 @@ ShortTraining::ShortTraining(const std::vector<std::string>& overrides, const Sa
 
 train::Trainer ShortTraining::make_trainer(const SampleSource& samples, distributed::Group* group) {
     if (group != nullptr) session.share_with(*group);
-    return session.make_trainer(samples);
+    return session.make_trainer(lent(samples));
 }
 
 }  // namespace switchyard::test

@@ -2,6 +2,7 @@
 // host of one core.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,11 @@ namespace switchyard::test {
 
 // `overrides`: "key=value". Throws what is wrong with them.
 config::Config configured(const std::vector<std::string>& overrides);
+
+// For loaders, which keep the samples that they are given: those outlive them anyway.
+inline std::shared_ptr<const SampleSource> lent(const SampleSource& samples) {
+    return {std::shared_ptr<void>(), &samples};
+}
 
 struct ShortTraining {
     // `samples` must outlive it, and so must `group`, whose rank it is then.

@@ -58,7 +58,7 @@ struct Translation {
 
     // Four steps; the loss on all samples after the last one.
     double trained(bool evaluates_between) {
-        const auto& loader = made.session.start_eval_loader(samples);
+        const auto& loader = made.session.start_eval_loader(test::lent(samples));
         const auto loss = [&] {
             return train::evaluate(made.session.config(), made.session.plan(), made.session.model(), loader,
                                    {})

@@ -153,7 +153,7 @@ TEST_CASE("an evaluation over batches without labels is the one over all of them
         const auto evaluated = [&](std::int64_t batch, const SampleSource& samples) {
             UnlabelledJob job(what, batch, texts);
             return train::evaluate(job.config, job.session.plan(), job.session.model(),
-                                   job.session.start_eval_loader(samples), {});
+                                   job.session.start_eval_loader(test::lent(samples)), {});
         };
         const auto expected = evaluated(4, texts), got = evaluated(1, texts), nothing = evaluated(1, none);
         CHECK(got.labels == 5);

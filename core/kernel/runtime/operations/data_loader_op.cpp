@@ -19,7 +19,7 @@ namespace switchyard::runtime {
 // thread of the loader.
 class DataLoaderOp::WatchedSource final : public SampleSource {
 public:
-    void watch(const SampleSource& source) { source_ = &source; }
+    explicit WatchedSource(std::shared_ptr<const SampleSource> source) : source_(std::move(source)) {}
 
     std::int64_t size() const override { return source_->size(); }
     std::int64_t length(std::int64_t index) const override {
@@ -49,7 +49,7 @@ private:
         }
     }
 
-    const SampleSource* source_ = nullptr;
+    std::shared_ptr<const SampleSource> source_;
     mutable std::mutex mutex_;
     mutable std::exception_ptr error_;
 };
@@ -106,24 +106,31 @@ LoaderStats operator-(const LoaderStats& later, const LoaderStats& earlier) {
 
 DataLoaderOp::DataLoaderOp(const LoadedComponent& loaded, BindingInfo info,
                            const resolver::Composed& composed)
-    : source_(std::make_shared<WatchedSource>()),
+    : loaded_(std::make_shared<const LoadedComponent>(loaded)),
       binding_(std::make_shared<Binding<DataLoader>>(loaded, std::move(info))),
       composition_(loaded.manifest->composition) {
     for (const std::string& part : composed) refuse(*binding_, "cannot be composed with '", part, "'");
 }
 
-void DataLoaderOp::start(const SampleSource& source, const LoaderParams& params) const {
+const DataLoaderOp::WatchedSource& DataLoaderOp::source() const {
+    require(*binding_, state_->source != nullptr, "is used before it was started");
+    return *state_->source;
+}
+
+void DataLoaderOp::start(std::shared_ptr<const SampleSource> source, const LoaderParams& params) const {
     require(*binding_, params.layout == binding_->request().layout, "the layout is ", name(params.layout),
             ", bound for ", name(binding_->request().layout));
-    source_->watch(source);
+    if (state_->source != nullptr) binding_->replace(*loaded_);
     *stats_ = {};
-    *state_ = {params, source.size(), 0};
-    call_loader(*binding_, *source_, "data_loader.start",
-                [&] { binding_->interface().start(*source_, params); });
+    const auto size = source->size();
+    *state_ = {std::make_shared<WatchedSource>(std::move(source)), params, size, 0};
+    const WatchedSource& watched = *state_->source;
+    call_loader(*binding_, watched, "data_loader.start",
+                [&] { binding_->interface().start(watched, params); });
 }
 
 std::int64_t DataLoaderOp::batches(std::int64_t epoch) const {
-    return call_loader(*binding_, *source_, "data_loader.batches",
+    return call_loader(*binding_, source(), "data_loader.batches",
                        [&] { return binding_->interface().batches(epoch); });
 }
 
@@ -131,7 +138,7 @@ bool DataLoaderOp::next(Batch& batch) const {
     const auto start = std::chrono::steady_clock::now();
     const bool shared = state_->params.world_size > 1 && composition_ == Composition::reference;
     const auto number = shared ? position().batch : 0;
-    const auto [more, ready] = call_loader(*binding_, *source_, "data_loader.next", [&] {
+    const auto [more, ready] = call_loader(*binding_, source(), "data_loader.next", [&] {
         const std::int64_t ready = binding_->interface().ready();
         return std::pair(binding_->interface().next(batch), ready);
     });
@@ -146,12 +153,12 @@ bool DataLoaderOp::next(Batch& batch) const {
 }
 
 LoaderPosition DataLoaderOp::position() const {
-    return call_loader(*binding_, *source_, "data_loader.position",
+    return call_loader(*binding_, source(), "data_loader.position",
                        [&] { return binding_->interface().position(); });
 }
 
 void DataLoaderOp::seek(const LoaderPosition& position) const {
-    call_loader(*binding_, *source_, "data_loader.seek", [&] { binding_->interface().seek(position); });
+    call_loader(*binding_, source(), "data_loader.seek", [&] { binding_->interface().seek(position); });
 }
 
 }  // namespace switchyard::runtime

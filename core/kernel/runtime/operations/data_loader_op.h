@@ -30,10 +30,13 @@ LoaderStats operator-(const LoaderStats& later, const LoaderStats& earlier);
 
 class DataLoaderOp {
 public:
+    // The registry that `loaded` is of outlives the operation.
     DataLoaderOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed = {});
 
-    // `source` outlives the operation.
-    void start(const SampleSource& source, const LoaderParams& params) const;
+    // May be called again: the component, which is started once, is then made anew. `source` is kept until
+    // the component that reads it, perhaps ahead on its threads, is gone: until the next start, or until the
+    // last copy of the operation is.
+    void start(std::shared_ptr<const SampleSource> source, const LoaderParams& params) const;
     std::int64_t batches(std::int64_t epoch) const;
     Composition composition() const { return composition_; }
     // Loaders make their batches on the CPU; here they come to the device that the plan was made for: pinned
@@ -52,16 +55,20 @@ public:
 private:
     class WatchedSource;
 
-    std::shared_ptr<WatchedSource> source_;  // outlives the component
-    std::shared_ptr<Binding<DataLoader>> binding_;
-    Composition composition_;
-    std::shared_ptr<LoaderStats> stats_ = std::make_shared<LoaderStats>();
     struct State {
+        std::shared_ptr<WatchedSource> source;  // empty before the first start
         LoaderParams params;
         std::int64_t size = 0;
         std::int64_t last_repeated = 0;
     };
-    std::shared_ptr<State> state_ = std::make_shared<State>();
+
+    const WatchedSource& source() const;
+
+    std::shared_ptr<const LoadedComponent> loaded_;
+    std::shared_ptr<State> state_ = std::make_shared<State>();  // its source outlives the component
+    std::shared_ptr<Binding<DataLoader>> binding_;
+    Composition composition_;
+    std::shared_ptr<LoaderStats> stats_ = std::make_shared<LoaderStats>();
 };
 
 }  // namespace switchyard::runtime

@@ -104,7 +104,7 @@ public:
         for (const auto& warning : splits.warnings) std::cerr << "warning: " << warning << '\n';
         const auto row = chosen_loader(job_);
         const auto loader = runtime::bind<runtime::DataLoaderOp>(row, *job_.registry, job_.host);
-        loader.start(*splits.train, train::loader_params(job_.config, tokenizer_->filling(), true));
+        loader.start(splits.train, train::loader_params(job_.config, tokenizer_->filling(), true));
         Batch batch;
         if (!loader.next(batch)) throw Failure("the data makes no batch; expected a smaller batch.size");
         loader_ = row.chosen->plugin + "/" + row.chosen->component;

@@ -28,10 +28,10 @@ struct StatsOptions {
 // Samples of nothing but their lengths, by which loaders compose their batches.
 class LengthsAlone final : public SampleSource {
 public:
-    explicit LengthsAlone(const SampleSource& samples) : samples_(samples) {}
-    std::int64_t size() const override { return samples_.size(); }
-    std::int64_t length(std::int64_t index) const override { return samples_.length(index); }
-    std::int64_t target_length(std::int64_t index) const override { return samples_.target_length(index); }
+    explicit LengthsAlone(std::shared_ptr<const SampleSource> samples) : samples_(std::move(samples)) {}
+    std::int64_t size() const override { return samples_->size(); }
+    std::int64_t length(std::int64_t index) const override { return samples_->length(index); }
+    std::int64_t target_length(std::int64_t index) const override { return samples_->target_length(index); }
     Sample get(std::int64_t index, std::int64_t) const override {
         const auto target = target_length(index);
         Sample sample;
@@ -41,7 +41,7 @@ public:
     }
 
 private:
-    const SampleSource& samples_;
+    std::shared_ptr<const SampleSource> samples_;
 };
 
 struct Epoch {
@@ -52,7 +52,8 @@ struct Epoch {
 };
 
 // A whole epoch, made.
-Epoch run_epoch(const resolver::PlanRow& row, LoaderJob& job, const SampleSource& samples, std::int64_t pad) {
+Epoch run_epoch(const resolver::PlanRow& row, LoaderJob& job, std::shared_ptr<const SampleSource> samples,
+                std::int64_t pad) {
     Epoch epoch;
     epoch.loader = row.use.config.backend.empty() ? "" : row.use.config.backend.front();
     epoch.error = row.error;
@@ -62,7 +63,7 @@ Epoch run_epoch(const resolver::PlanRow& row, LoaderJob& job, const SampleSource
     auto params = train::loader_params(job.config, pad, true);
     params.layout = epoch.layout;
     const auto loader = runtime::bind<runtime::DataLoaderOp>(row, *job.registry, job.host);
-    loader.start(samples, params);
+    loader.start(std::move(samples), params);
     std::int64_t before = 0;
     for (Batch batch; loader.next(batch);) {
         epoch.largest = std::max(epoch.largest, loader.stats().places - before);
@@ -146,7 +147,7 @@ int show_stats(const StatsOptions& options) {
     const auto splits = train::read_data(job->config, tokenizer);
     for (const auto& warning : splits.warnings) std::cerr << "warning: " << warning << '\n';
     const auto train = data::length_statistics(*splits.train), eval = data::length_statistics(*splits.eval);
-    const LengthsAlone lengths(*splits.train);
+    const auto lengths = std::make_shared<LengthsAlone>(splits.train);
     const auto chosen = chosen_loader(*job);
     std::vector<Epoch> epochs;
     for (const auto& row : all_loaders(*job)) {

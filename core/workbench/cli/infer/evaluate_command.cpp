@@ -123,7 +123,7 @@ int evaluate(const EvaluateOptions& options) {
     hooks.progress = [&](std::int64_t done, std::int64_t total) {
         progress.show({"evaluate", done, total, 0.0, -1.0, 0.0});
     };
-    const auto& loader = session.start_eval_loader(*session.data().eval);
+    const auto& loader = session.start_eval_loader(session.data().eval);
     const auto result = train::evaluate(session.config(), session.plan(), session.model(), loader, hooks);
     auto json = evaluation_json(result, *session.data().eval, session.tokenizer());
     if (options.bleu) {

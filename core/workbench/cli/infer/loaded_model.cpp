@@ -25,7 +25,7 @@ std::shared_ptr<const SampleSource> LoadedModel::read_files(const std::vector<st
     return session_.data().eval;
 }
 
-train::EvalResult LoadedModel::evaluate(const SampleSource& samples, const char* what,
+train::EvalResult LoadedModel::evaluate(std::shared_ptr<const SampleSource> samples, const char* what,
                                         const std::function<bool()>& stop) {
     auto progress = Progress::for_stderr();
     train::EvalHooks hooks;
@@ -34,7 +34,7 @@ train::EvalResult LoadedModel::evaluate(const SampleSource& samples, const char*
     hooks.progress = [&](std::int64_t done, std::int64_t total) {
         progress.show({what, done, total, 0.0, -1.0, 0.0});
     };
-    const auto& loader = session_.start_eval_loader(samples);
+    const auto& loader = session_.start_eval_loader(std::move(samples));
     auto result = train::evaluate(session_.config(), session_.plan(), session_.model(), loader, hooks);
     progress.finish();
     return result;

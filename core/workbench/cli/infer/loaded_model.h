@@ -27,7 +27,7 @@ public:
 
     // `what`: begins the line that tells how far it is. Where `stop` says so, between batches, it ends with
     // what was evaluated by then.
-    train::EvalResult evaluate(const SampleSource& samples, const char* what,
+    train::EvalResult evaluate(std::shared_ptr<const SampleSource> samples, const char* what,
                                const std::function<bool()>& stop = {});
 
 private:

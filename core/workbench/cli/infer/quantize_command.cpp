@@ -114,10 +114,10 @@ QuantizeData read_data(const QuantizeOptions& options, bool calibrates, LoadedMo
 }
 
 // As many, from all over the source: files are often sorted by their labels.
-data::SampleList spread(const SampleSource& all, std::int64_t most) {
-    data::SampleList some;
+std::shared_ptr<const SampleSource> spread(const SampleSource& all, std::int64_t most) {
+    auto some = std::make_shared<data::SampleList>();
     const auto count = std::min(most, all.size());
-    for (std::int64_t i = 0; i < count; ++i) some.add(all.get(i * all.size() / count, 0));
+    for (std::int64_t i = 0; i < count; ++i) some->add(all.get(i * all.size() / count, 0));
     return some;
 }
 
@@ -264,7 +264,7 @@ int quantize(const QuantizeOptions& options, train::StopSignal& stop) {
     if (data.evaluation != nullptr) {
         quantize::LayerInputs seen(rows_of_layer, false);
         const runtime::ObserveCalls observing(seen);
-        before = original.evaluate(*data.evaluation, "original");
+        before = original.evaluate(data.evaluation, "original");
         if (inputs.rows.empty()) inputs.rows = seen.rows();
         if (options.max_drop && before->labels > 0 && !std::isfinite(before->loss))
             throw Failure("--max-drop: error: the loss of " + options.run +
@@ -275,8 +275,8 @@ int quantize(const QuantizeOptions& options, train::StopSignal& stop) {
         quantize::sensitivities(session.parameters(), layers, how, inputs.scales, inputs.rows);
     auto candidates = errors;
     std::erase_if(candidates, [&](const auto& one) { return config::any_matches(how.skip, one.first); });
-    Quantizing quantizing({original, data.evaluation.get(), inputs.scales, label_scale_of(run),
-                           options.job.trust, [&stop] { return static_cast<bool>(stop); }},
+    Quantizing quantizing({original, data.evaluation, inputs.scales, label_scale_of(run), options.job.trust,
+                           [&stop] { return static_cast<bool>(stop); }},
                           options.out);
     stop.note();  // so that the folder aside is removed
     const auto made = options.max_drop

@@ -30,12 +30,12 @@ double score_drop(const train::EvalResult& before, const train::EvalResult& afte
 }
 
 EvaluationSpeeds evaluation_speeds(LoadedModel& original, LoadedModel& quantized,
-                                   const SampleSource& samples) {
+                                   const std::shared_ptr<const SampleSource>& samples) {
     using Clock = std::chrono::steady_clock;
     const auto speed = [&](LoadedModel& model) {
         const auto begun = Clock::now();
         model.evaluate(samples, "timing");
-        return static_cast<double>(samples.size()) /
+        return static_cast<double>(samples->size()) /
                std::chrono::duration<double>(Clock::now() - begun).count();
     };
     constexpr int rounds = 5;
@@ -74,7 +74,7 @@ QuantizedRun Quantizing::make(const config::QuantizationConfig& how) {
     QuantizedRun made{how, {}, {}, nullptr};
     made.model = std::make_unique<LoadedModel>(job_of_run(stored, options), aside_, true, Restart::refused);
     if (input_.samples != nullptr)
-        made.after = made.model->evaluate(*input_.samples, "quantized", input_.stop);
+        made.after = made.model->evaluate(input_.samples, "quantized", input_.stop);
     stop_if_told();
     return made;
 }

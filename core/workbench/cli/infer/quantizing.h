@@ -29,7 +29,7 @@ struct EvaluationSpeeds {
     double before = 0.0, after = 0.0;
 };
 EvaluationSpeeds evaluation_speeds(LoadedModel& original, LoadedModel& quantized,
-                                   const SampleSource& samples);
+                                   const std::shared_ptr<const SampleSource>& samples);
 
 // It was told to stop; what was made aside is removed.
 struct QuantizingStopped {};
@@ -38,12 +38,12 @@ struct QuantizingStopped {};
 class Quantizing {
 public:
     struct Input {
-        LoadedModel& original;                // not settled
-        const SampleSource* samples;          // to evaluate on; nullptr: there are none
-        const quantize::InputScales& scales;  // of method "static"
-        std::string label_scale;              // file of a regression; empty: none
-        bool trust;                           // JobOptions::trust
-        std::function<bool()> stop;           // asked between batches and stages
+        LoadedModel& original;                        // not settled
+        std::shared_ptr<const SampleSource> samples;  // to evaluate on; nullptr: there are none
+        const quantize::InputScales& scales;          // of method "static"
+        std::string label_scale;                      // file of a regression; empty: none
+        bool trust;                                   // JobOptions::trust
+        std::function<bool()> stop;                   // asked between batches and stages
     };
     // Throws Failure where the folder of `out` cannot be made.
     Quantizing(Input input, std::string out);

@@ -40,7 +40,7 @@ private:
 
 std::vector<Batch> some_batches(train::Session& session) {
     std::vector<Batch> batches;
-    const auto& loader = session.start_eval_loader(*session.data().train);
+    const auto& loader = session.start_eval_loader(session.data().train);
     Batch batch;
     while (batches.size() < batches_looked_at && loader.next(batch)) batches.push_back(std::move(batch));
     return batches;

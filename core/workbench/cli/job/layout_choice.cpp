@@ -123,8 +123,8 @@ public:
 
     train::Session& session() { return session_; }
 
-    void start(const SampleSource& samples) {
-        trainer_.emplace(session_.make_trainer(samples));
+    void start(std::shared_ptr<const SampleSource> samples) {
+        trainer_.emplace(session_.make_trainer(std::move(samples)));
         for (Batch batch; session_.train_loader().next(batch);) batches_.push_back(std::move(batch));
     }
     void run() { trainer_->accumulate(batches_); }
@@ -147,7 +147,8 @@ resolver::Measurement measure(const std::vector<Contender>& contenders, runtime:
     }
     auto& first = runners.front()->session();
     first.load_data();
-    const auto samples = drawn_samples(*first.data().train, contenders.front().config.batch);
+    const auto samples = std::make_shared<const data::SampleList>(
+        drawn_samples(*first.data().train, contenders.front().config.batch));
     std::vector<bench::Arm> arms;
     for (auto& runner : runners) {
         runner->start(samples);

@@ -48,9 +48,8 @@ public:
             return;
         }
         const auto count = config.batch.size * config.train.grad_accumulation_steps * (schedule.steps() + 1);
-        samples_ =
-            compare::random_samples(config, count, lengths, static_cast<std::uint64_t>(config.run.seed));
-        trainer_.emplace(session_.make_trainer(samples_));
+        trainer_.emplace(session_.make_trainer(std::make_shared<data::SampleList>(
+            compare::random_samples(config, count, lengths, static_cast<std::uint64_t>(config.run.seed)))));
     }
 
     profile::ProfileRun run(const profile::Schedule& schedule, const train::StopSignal& stop) {
@@ -67,7 +66,6 @@ public:
 
 private:
     train::Session session_;
-    data::SampleList samples_;
     std::optional<train::Trainer> trainer_;
 };
 

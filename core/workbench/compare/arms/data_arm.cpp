@@ -33,12 +33,12 @@ std::vector<at::Tensor> tokens_of(const TokenBatch& side) {
 DataArm::DataArm(const config::Config& config, const resolver::Plan& plan, runtime::Registry& registry,
                  const HostInfo& host, const ArmServerOptions& options)
     : ArmServer(config, plan, registry, host, options),
-      samples_(drawn_samples(session_, options)),
-      few_(first_samples(samples_)) {}
+      samples_(std::make_shared<data::SampleList>(drawn_samples(session_, options))) {}
 
 ArmServer::First DataArm::first() {
     std::multimap<std::int64_t, at::Tensor> by_sample;  // the sequences of a sample keep their order
-    const auto& few = session_.start_train_loader(few_);
+    const auto& few =
+        session_.start_train_loader(std::make_shared<data::SampleList>(first_samples(*samples_)));
     for (Batch batch; few.next(batch);) {
         const auto add = [&](const TokenBatch& side) {
             const auto tokens = tokens_of(side);

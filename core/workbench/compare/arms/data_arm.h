@@ -20,7 +20,7 @@ private:
     First first() override;
     void run_one(Turn& turn) override;
 
-    data::SampleList samples_, few_;
+    std::shared_ptr<const data::SampleList> samples_;
     const runtime::DataLoaderOp* loader_ = nullptr;
 };
 

@@ -38,10 +38,9 @@ std::vector<std::int64_t> labelled_rows(const Batch& batch, std::int64_t ignore_
 ForwardArm::ForwardArm(const config::Config& config, const resolver::Plan& plan, runtime::Registry& registry,
                        const HostInfo& host, const ArmServerOptions& options)
     : ArmServer(config, plan, registry, host, options),
-      samples_(drawn_samples(session_, options)),
-      few_(first_samples(samples_)),
+      samples_(std::make_shared<data::SampleList>(drawn_samples(session_, options))),
       loader_(session_.start_train_loader(samples_)),
-      few_loader_(session_.start_eval_loader(few_)) {}
+      few_loader_(session_.start_eval_loader(std::make_shared<data::SampleList>(first_samples(*samples_)))) {}
 
 std::vector<ArmServer::Group> ForwardArm::shared_batches() {
     Group group;

@@ -26,7 +26,7 @@ private:
     double pass(const runtime::DataLoaderOp& loader,
                 const std::function<void(const Batch&, const model::TaskResult&)>& use);
 
-    data::SampleList samples_, few_;
+    std::shared_ptr<const data::SampleList> samples_;
     const runtime::DataLoaderOp &loader_, &few_loader_;
 };
 

@@ -66,8 +66,9 @@ train::Trainer TrainingArm::make_trainer() {
                 {"data_loader.drop_last leaves samples out of an epoch, which has the same samples in all "
                  "arms; "
                  "expected data_loader.drop_last = false"});
-        samples_ = drawn_samples(session_, options_);
-        return session_.make_trainer(samples_);
+        auto samples = std::make_shared<data::SampleList>(drawn_samples(session_, options_));
+        epoch_samples_ = samples->size();
+        return session_.make_trainer(std::move(samples));
     }
     if (config.data.given()) {
         if (options_.eval_samples > 0)
@@ -78,9 +79,9 @@ train::Trainer TrainingArm::make_trainer() {
     const auto a_batch =
         batch.tokens > 0 ? std::min(batch.size, batch.most_tokens() / batch.max_length * 2) : batch.size;
     const auto a_step = a_batch * config.train.grad_accumulation_steps;
-    samples_ = random_samples(config, random_steps * a_step * session_.data_ranks(), options_.lengths,
-                              static_cast<std::uint64_t>(config.run.seed));
-    return session_.make_trainer(samples_);
+    return session_.make_trainer(std::make_shared<data::SampleList>(
+        random_samples(config, random_steps * a_step * session_.data_ranks(), options_.lengths,
+                       static_cast<std::uint64_t>(config.run.seed))));
 }
 
 // Of ranks each would tell of its part; and a step that is replayed from a graph has no operators.
@@ -111,7 +112,7 @@ Evaluation TrainingArm::evaluate() {
 ArmServer::Group TrainingArm::evaluation_batches() {
     Group batches;
     if (options_.eval_samples == 0 || options_.group != nullptr || !not_evaluated().empty()) return batches;
-    const auto& loader = session_.start_eval_loader(*session_.data().eval);
+    const auto& loader = session_.start_eval_loader(session_.data().eval);
     for (Batch batch; loader.next(batch);) batches.push_back(batch);
     return batches;
 }
@@ -197,7 +198,7 @@ void TrainingArm::run_one(Turn& turn) {
 void TrainingArm::run_epoch(Turn& turn) {
     std::int64_t samples = 0, tokens = 0, steps = 0, skipped = 0;
     double loss = 0.0;
-    while (samples < samples_.size()) {
+    while (samples < epoch_samples_) {
         auto group = next_group();
         const auto report = trainer_.step(group);
         loss += told_loss(report);

@@ -32,7 +32,7 @@ private:
     Group next_group();
     void run_epoch(Turn& turn);
 
-    data::SampleList samples_;
+    std::int64_t epoch_samples_ = 0;  // of Operation::epoch
     train::Trainer trainer_;
     std::vector<Group> kept_;
     std::size_t next_ = 0;

@@ -28,17 +28,17 @@ Ids some_tokens(const SampleSource& source, Ids Sample::*side, std::int64_t coun
 }
 
 // Sequences of the given lengths, made of the tokens of real ones.
-data::SampleList samples_of(const CheckBench& bench, const Ids& lengths) {
+std::shared_ptr<const SampleSource> samples_of(const CheckBench& bench, const Ids& lengths) {
     const auto& source = *bench.session.data().train;
     const auto tokens = some_tokens(source, &Sample::ids, lengths.back() * 2);
     const auto targets = some_tokens(source, &Sample::target_ids, lengths.back() * 2);
-    data::SampleList samples;
+    auto samples = std::make_shared<data::SampleList>();
     for (const auto length : lengths) {
         const auto part = [&](const Ids& whole) {
             return whole.empty() ? Ids()
                                  : Ids(whole.begin() + length / 2, whole.begin() + length / 2 + length);
         };
-        samples.add({part(tokens), {}, part(targets), {}, {}});
+        samples->add({part(tokens), {}, part(targets), {}, {}});
     }
     return samples;
 }
@@ -69,9 +69,9 @@ std::vector<at::Tensor> outputs_of_batch(CheckBench& bench, const Batch& batch) 
     return outputs;
 }
 
-std::vector<at::Tensor> outputs_of(CheckBench& bench, const data::SampleList& samples) {
-    std::vector<at::Tensor> rows(static_cast<std::size_t>(samples.size()));
-    const auto& loader = bench.session.start_eval_loader(samples);
+std::vector<at::Tensor> outputs_of(CheckBench& bench, std::shared_ptr<const SampleSource> samples) {
+    std::vector<at::Tensor> rows(static_cast<std::size_t>(samples->size()));
+    const auto& loader = bench.session.start_eval_loader(std::move(samples));
     Batch batch;
     while (loader.next(batch)) {
         const auto outputs = outputs_of_batch(bench, batch);
@@ -96,8 +96,8 @@ Diagnosis check_lengths(CheckBench& bench) {
     const auto together = outputs_of(bench, all);
     double worst = 0.0, size = 1e-12;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
-        data::SampleList one;
-        one.add(all.get(static_cast<std::int64_t>(i), 0));
+        const auto one = std::make_shared<data::SampleList>();
+        one->add(all->get(static_cast<std::int64_t>(i), 0));
         const auto alone = outputs_of(bench, one).front();
         worst = std::max(worst, alone.sub(together[i]).abs().max().item<double>());
         size = std::max(size, alone.abs().max().item<double>());

@@ -2,6 +2,7 @@
 // not know of them. To add a case: overrides of the job.
 #include <cmath>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -40,7 +41,7 @@ public:
     }
 };
 
-const TokenTexts texts;
+const auto texts = std::make_shared<TokenTexts>();
 
 const HostInfo& this_host() {
     static const HostInfo info = [] {

@@ -7,7 +7,8 @@
 namespace switchyard::runtime {
 
 BindingBase::BindingBase(const LoadedComponent& loaded, BindingInfo info)
-    : plugin_(loaded.plugin),
+    : loaded_(std::make_shared<const LoadedComponent>(loaded)),
+      plugin_(loaded.plugin),
       component_(loaded.manifest->id),
       gradient_(loaded.manifest->gradient),
       random_(loaded.manifest->random),

@@ -2,7 +2,7 @@
 //
 // Holds what every call needs - the component, its names for messages and crashes, how it is differentiated -
 // and what is known about it afterwards: how often which variant ran. Calls into one component never overlap,
-// whichever threads they come from.
+// whichever threads they come from. The registry that the component is of outlives it.
 #pragma once
 
 #include <memory>
@@ -60,9 +60,11 @@ protected:
     BindingBase(const LoadedComponent& loaded, BindingInfo info);
     virtual ~BindingBase() = default;
     CreateInfo create_info() const;
+    const LoadedComponent& loaded() const { return *loaded_; }
     virtual void* query(std::string_view interface_id) const = 0;
 
 private:
+    std::shared_ptr<const LoadedComponent> loaded_;
     std::string plugin_;
     std::string component_;
     GradientMode gradient_;
@@ -78,8 +80,13 @@ public:
     Binding(const LoadedComponent& loaded, BindingInfo info)
         : BindingBase(loaded, std::move(info)), handle_(create<Interface>(loaded, create_info())) {}
 
-    // Another component in the place of this one, which is gone when this returns. Not during a call.
-    void replace(const LoadedComponent& loaded) { handle_ = create<Interface>(loaded, create_info()); }
+    // For what a component is told once: at first the one that was made with the binding, after that another
+    // in its place; the one before is then gone. Not during a call.
+    Interface& fresh() {
+        if (used_) handle_ = create<Interface>(loaded(), create_info());
+        used_ = true;
+        return *handle_;
+    }
 
     Interface& interface() const { return *handle_; }
     const auto& request() const { return KindTraits<kind_of<Interface>>::request(BindingBase::request()); }
@@ -90,6 +97,7 @@ private:
     }
 
     Handle<Interface> handle_;
+    bool used_ = false;  // by fresh()
 };
 
 }  // namespace switchyard::runtime

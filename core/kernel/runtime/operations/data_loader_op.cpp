@@ -106,8 +106,7 @@ LoaderStats operator-(const LoaderStats& later, const LoaderStats& earlier) {
 
 DataLoaderOp::DataLoaderOp(const LoadedComponent& loaded, BindingInfo info,
                            const resolver::Composed& composed)
-    : loaded_(std::make_shared<const LoadedComponent>(loaded)),
-      binding_(std::make_shared<Binding<DataLoader>>(loaded, std::move(info))),
+    : binding_(std::make_shared<Binding<DataLoader>>(loaded, std::move(info))),
       composition_(loaded.manifest->composition) {
     for (const std::string& part : composed) refuse(*binding_, "cannot be composed with '", part, "'");
 }
@@ -120,13 +119,12 @@ const DataLoaderOp::WatchedSource& DataLoaderOp::source() const {
 void DataLoaderOp::start(std::shared_ptr<const SampleSource> source, const LoaderParams& params) const {
     require(*binding_, params.layout == binding_->request().layout, "the layout is ", name(params.layout),
             ", bound for ", name(binding_->request().layout));
-    if (state_->source != nullptr) binding_->replace(*loaded_);
+    DataLoader& loader = binding_->fresh();
     *stats_ = {};
     const auto size = source->size();
     *state_ = {std::make_shared<WatchedSource>(std::move(source)), params, size, 0};
     const WatchedSource& watched = *state_->source;
-    call_loader(*binding_, watched, "data_loader.start",
-                [&] { binding_->interface().start(watched, params); });
+    call_loader(*binding_, watched, "data_loader.start", [&] { loader.start(watched, params); });
 }
 
 std::int64_t DataLoaderOp::batches(std::int64_t epoch) const {

@@ -30,7 +30,6 @@ LoaderStats operator-(const LoaderStats& later, const LoaderStats& earlier);
 
 class DataLoaderOp {
 public:
-    // The registry that `loaded` is of outlives the operation.
     DataLoaderOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed = {});
 
     // May be called again: the component, which is started once, is then made anew. `source` is kept until
@@ -64,7 +63,6 @@ private:
 
     const WatchedSource& source() const;
 
-    std::shared_ptr<const LoadedComponent> loaded_;
     std::shared_ptr<State> state_ = std::make_shared<State>();  // its source outlives the component
     std::shared_ptr<Binding<DataLoader>> binding_;
     Composition composition_;

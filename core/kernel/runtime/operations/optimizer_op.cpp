@@ -101,7 +101,8 @@ OptimizerOp::OptimizerOp(const LoadedComponent& loaded, BindingInfo info, const 
 }
 
 void OptimizerOp::bind(const std::vector<ParameterGroup>& groups) const {
-    binding_->run("optimizer.bind", [&] { binding_->interface().bind(groups); });
+    Optimizer& optimizer = binding_->fresh();
+    binding_->run("optimizer.bind", [&] { optimizer.bind(groups); });
 }
 
 // What the component does not do itself. True if a gradient is not finite: then the step ends here.
@@ -175,6 +176,7 @@ std::optional<std::int64_t> OptimizerOp::part_alignment() const {
 
 void OptimizerOp::bind_parts(const std::vector<ParameterGroup>& groups,
                              const std::vector<ParameterPart>& parts) const {
+    binding_->fresh();
     auto* const component = sharded();
     binding_->run("optimizer.bind_parts", [&] { component->bind_parts(groups, parts); });
 }

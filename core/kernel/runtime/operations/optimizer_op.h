@@ -23,6 +23,7 @@ class OptimizerOp {
 public:
     OptimizerOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed = {});
 
+    // This and bind_parts may be called again: the component, which is bound once, is then made anew.
     void bind(const std::vector<ParameterGroup>& groups) const;
     StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) const;
     // Of parts of the parameters, one for each process. Values that a part may begin at a multiple of, as

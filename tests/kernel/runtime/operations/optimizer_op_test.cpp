@@ -247,3 +247,44 @@ TEST_CASE("a step that the optimizer is not bound for is refused before it chang
                       test::contains("cannot be composed with 'bias'"));
     CHECK(op.state().step == 0);
 }
+
+namespace {
+
+// Takes the contract at its word: it is bound once.
+class BoundOnce final : public Optimizer {
+public:
+    explicit BoundOnce(const CreateInfo& info) : Optimizer(info) {}
+    void bind(const std::vector<ParameterGroup>&) override {
+        if (bound_) throw std::logic_error("it was bound before");
+        bound_ = true;
+    }
+    StepResult step(std::vector<ParameterGroup>&, const StepParams&) override {
+        executed();
+        ++steps_;
+        return {};
+    }
+    OptimizerState state() const override { return {"adamw", steps_, {}}; }
+    void load(const OptimizerState&) override {}
+
+private:
+    bool bound_ = false;
+    std::int64_t steps_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a component is bound once: parameters that are bound again get another, without its steps") {
+    const FakeComponent<Optimizer, BoundOnce> fake(GradientMode::none);
+    runtime::BindingInfo info;
+    info.slot = "optimizer";
+    info.request = std::make_shared<OptimizerRequest>();
+    const OptimizerOp op(fake.loaded(), info, {});
+    auto groups = make_groups();
+    for (int again = 0; again < 3; ++again) {
+        op.bind(groups);
+        CHECK(op.state().step == 0);
+        op.step(groups, {});
+        CHECK(op.state().step == 1);
+    }
+    CHECK(op.binding().executed().total() == 3);
+}

@@ -109,13 +109,22 @@ TEST_CASE("every block has every arm once, in changing order, the same steps eac
 TEST_CASE("the time that is allowed decides how many blocks there are, within their bounds") {
     auto settings = quick_settings();
     settings.time_ms = 20'000;
+    std::vector<std::pair<int, double>> told;  // blocks, and seconds until their end
+    settings.planned = [&](int blocks, double seconds) { told.emplace_back(blocks, seconds); };
     const auto result = compared({{"a", steady(300)}, {"b", steady(200)}}, settings);
     CHECK(result.blocks >= 30);
     CHECK(result.blocks <= 40);
     CHECK(result.steps_per_block == 1);
     CHECK(result.lead_in == 0);
+    REQUIRE(told.size() == 1);
+    CHECK(told[0].first == result.blocks);
+    CHECK(told[0].second == Approx(20.0).epsilon(0.05));
     settings.time_ms = 100;
     CHECK(compared({{"a", steady(300)}, {"b", steady(200)}}, settings).blocks == 9);
+    REQUIRE(told.size() == 2);
+    CHECK(told[1].first == 9);
+    CHECK(told[1].second > 9 * 0.5);  // and the warm-up
+    CHECK(told[1].second < 9 * 0.5 + 2.5);
 }
 
 TEST_CASE("a fast arm does not make a slow one warm up for longer than the time that is allowed") {

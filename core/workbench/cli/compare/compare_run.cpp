@@ -272,6 +272,14 @@ private:
         settings.progress = [](const compare::ExperimentProgress& at) {
             show_progress(at.text, at.share, at.seconds_left);
         };
+        settings.planned = [this](int blocks, double seconds) {
+            if (options_.blocks > 0 || seconds < 1.25 * options_.seconds) return;
+            show_progress("");
+            std::cerr << "note: a block takes " << base::digits(seconds / blocks, 2) << " s, and " << blocks
+                      << " are the fewest to judge by: they take about " << base::digits(seconds, 2)
+                      << " s, not the " << base::digits(options_.seconds, 3)
+                      << " s of --time; smaller batches, fewer arms or --blocks take less\n";
+        };
         return settings;
     }
 

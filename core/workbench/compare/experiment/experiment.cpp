@@ -292,6 +292,10 @@ private:
         measured.used_ms = used_ms_;
         if (settings_.start) measured.restart_ms = restart_ms_ + sum * static_cast<double>(later);
         plan_ = plan_experiment(settings_, measured);
+        if (settings_.planned)
+            settings_.planned(
+                plan_.blocks,
+                (used_ms_ + plan_.block_ms * plan_.blocks + measured.restart_ms * (plan_.rounds - 1)) / 1e3);
         result_.steps_per_block = plan_.steps_per_block;
         result_.lead_in = plan_.lead_in;
         result_.later_warm_up_steps = plan_.rounds > 1 ? later : 0;

@@ -82,6 +82,9 @@ struct ExperimentSettings {
     // where it makes its own. What it reports is checked against it.
     std::function<std::vector<StepCounts>(const Preparation&)> written_steps;
     std::function<void(const ExperimentProgress&)> progress;
+    // Told once, before the first block: how many there will be, and how long they take with the warm-up.
+    // Longer than time_ms where steps are long: fewer blocks would be of no use.
+    std::function<void(int blocks, double seconds)> planned;
     std::function<bool()> stop;
     std::function<bench::MachineClock()> clock = [] { return bench::read_machine_clock(); };
 };

@@ -7,7 +7,8 @@ arrow=${2-}  # empty: this build has none, or the system's
 build=$SWITCHYARD_TEST_BUILD_DIR
 
 built() { find "$build/bin" "$build/libexec" "$build/lib/switchyard" -type f -perm -u+x 2>/dev/null; }
-bare() { env -i PATH=/usr/bin:/bin HOME="$TMPDIR" "$@"; }
+# What a sanitizer leaves out (tests/support/tsan.supp) stays.
+bare() { env -i PATH=/usr/bin:/bin HOME="$TMPDIR" ASAN_OPTIONS="${ASAN_OPTIONS-}" TSAN_OPTIONS="${TSAN_OPTIONS-}" "$@"; }
 
 only_libtorch_in_runpath() {
     local file entries

@@ -58,6 +58,19 @@ TEST_CASE("an arm against itself computes the same bits; another precision drift
     CHECK(json["pairs"][1]["verdict"] != "WRONG");
 }
 
+TEST_CASE("that the fewest blocks take longer than --time is told before they run") {
+    const TinyJob job;
+    const Words words{"compare", job.file("job.toml"), "--vary", "attention.backend=naive,torch"};
+    // Nine blocks of two arms, each of 0.1 s at least.
+    const auto longer = run(with(words, {"--time", "0.1"}));
+    INFO(longer.err);
+    CHECK_THAT(longer.err, contains("note: 9 blocks are the fewest to judge by, and take about "));
+    CHECK_THAT(longer.err, contains(" s with the warm-up, not the 0.1 s of --time; "));
+    const auto asked = run(with(words, {"--time", "0.1", "--blocks", "1", "--steps-per-block", "1"}));
+    INFO(asked.err);
+    CHECK_THAT(asked.err, !contains("are the fewest to judge by"));
+}
+
 TEST_CASE("one word changes precision: speed, memory, drift, skipped steps and stability of each") {
     const TinyJob job;
     const Words words{"--vary",

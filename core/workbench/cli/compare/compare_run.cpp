@@ -275,9 +275,9 @@ private:
         settings.planned = [this](int blocks, double seconds) {
             if (options_.blocks > 0 || seconds < 1.25 * options_.seconds) return;
             show_progress("");
-            std::cerr << "note: a block takes " << base::digits(seconds / blocks, 2) << " s, and " << blocks
-                      << " are the fewest to judge by: they take about " << base::digits(seconds, 2)
-                      << " s, not the " << base::digits(options_.seconds, 3)
+            std::cerr << "note: " << blocks << " blocks are the fewest to judge by, and take about "
+                      << base::digits(seconds, 2) << " s with the warm-up, not the "
+                      << base::digits(options_.seconds, 2)
                       << " s of --time; smaller batches, fewer arms or --blocks take less\n";
         };
         return settings;

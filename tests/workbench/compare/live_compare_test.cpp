@@ -65,7 +65,7 @@ TEST_CASE("that the fewest blocks take longer than --time is told before they ru
     const auto longer = run(with(words, {"--time", "0.1"}));
     INFO(longer.err);
     CHECK_THAT(longer.err, contains("note: 9 blocks are the fewest to judge by, and take about "));
-    CHECK_THAT(longer.err, contains(" s with the warm-up, not the 0.1 s of --time; "));
+    CHECK_THAT(longer.err, contains(" s with the warm-up, not the 0.10 s of --time; "));
     const auto asked = run(with(words, {"--time", "0.1", "--blocks", "1", "--steps-per-block", "1"}));
     INFO(asked.err);
     CHECK_THAT(asked.err, !contains("are the fewest to judge by"));

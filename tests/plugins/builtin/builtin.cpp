@@ -5,6 +5,7 @@
 
 #include "core/kernel/config/check_value.h"
 #include "core/kernel/loader/discovery.h"
+#include "core/kernel/machine/host_info.h"
 
 #include <switchyard_test.h>
 
@@ -61,6 +62,8 @@ const HostInfo& laptop() {
         HostInfo made;
         made.name = "laptop";
         made.cores = 2;
+        // By which components choose how they compute, here.
+        made.cpu_features = machine::this_host(machine::Look::cpu_only).cpu_features;
         return made;
     }();
     return host;

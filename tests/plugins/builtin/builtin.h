@@ -23,7 +23,7 @@ std::vector<runtime::LoadedComponent> all_components();
 // Whether it serves no CPU unless an option asks for that.
 bool needs_a_device(const runtime::LoadedComponent& loaded);
 
-// A host with a CPU, and one that also has a described H100.
+// A host with two cores of this CPU, and one that also has a described H100.
 const HostInfo& laptop();
 const HostInfo& h100();
 

@@ -1,6 +1,7 @@
 #include "built_plugins.h"
 
 #include "core/kernel/loader/discovery.h"
+#include "core/kernel/machine/host_info.h"
 
 #include <switchyard_test.h>
 
@@ -9,6 +10,8 @@ namespace switchyard::test {
 HostInfo host_of(int cores) {
     HostInfo made;
     made.cores = cores;
+    // By which components choose how they compute.
+    made.cpu_features = machine::this_host(machine::Look::cpu_only).cpu_features;
     return made;
 }
 

@@ -9,7 +9,7 @@
 
 namespace switchyard::test {
 
-// A host of so many cores, without a device.
+// A host of so many cores of this CPU, without a device.
 HostInfo host_of(int cores);
 
 // The plugins of these names and no others, judged without being probed.

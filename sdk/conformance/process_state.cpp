@@ -67,12 +67,9 @@ std::string stream_of(int descriptor) {
 
 // 0 where that cannot be seen: in what is no regular file, or is the standard error's file, too.
 std::int64_t bytes_printed() {
-    struct stat output {
-    }, error{};
-    if (::fstat(STDOUT_FILENO, &output) != 0 || !S_ISREG(output.st_mode)) return 0;
-    const bool shared =
-        ::fstat(STDERR_FILENO, &error) == 0 && output.st_dev == error.st_dev && output.st_ino == error.st_ino;
-    return shared ? 0 : output.st_size;
+    struct stat status {};
+    const bool regular = ::fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+    return regular && stream_of(STDOUT_FILENO) != stream_of(STDERR_FILENO) ? status.st_size : 0;
 }
 
 std::string first_line(const std::string& path) {

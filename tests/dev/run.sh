@@ -191,6 +191,16 @@ summary_without_any_test_fails() {
     [[ $(tail -n 1 "$TMPDIR/output") == "0 passed, 1 failed, 0 skipped" ]] || fail "$(cat "$TMPDIR/output")"
 }
 
+a_test_begins_empty() {
+    local folder=$TMPDIR/emptied
+    mkdir -p "$folder/home/.config/switchyard" "$folder/cache/switchyard" "$folder/tmp"
+    touch "$folder/home/.config/switchyard/config.toml" "$folder/cache/switchyard/conformance.json" "$folder/record.tsv"
+    (cd "$folder/tmp" && touch .left &&
+        SWITCHYARD_TEST_RECORD=$folder/record.tsv \
+            "$SWITCHYARD_TEST_SOURCE_DIR/tests/support/begin_empty.sh" "$folder" find "$folder" >"$TMPDIR/output")
+    [[ $(sort "$TMPDIR/output") == "$(printf '%s\n' "$folder" "$folder"/{cache,home,tmp})" ]] || fail "$(cat "$TMPDIR/output")"
+}
+
 # sums_parts STATUS LINE PART...: a run of parts, each a command; its exit code and its last line.
 sums_parts() {
     local expected=$1 line=$2 status=0 command
@@ -234,6 +244,7 @@ check "the summary fails on a skip that is not on the list" summary_refuses_an_u
 check "the summary counts a crash or a timeout as a failure" summary_counts_crashes_as_failures
 check "the summary tells which cases took longest" summary_tells_what_took_longest
 check "the summary of no tests at all is a failure" summary_without_any_test_fails
+check "a test finds nothing that an earlier run of it left" a_test_begins_empty
 check "the last line of several parts counts the cases of all" parts_are_summed_up
 check "a part that fails without counting a failure is one" a_part_that_fails_fails_the_whole
 finish

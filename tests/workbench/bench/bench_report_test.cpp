@@ -6,13 +6,15 @@
 
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/bench/bench_report.h"
-#include "core/workbench/bench/measure/text_table.h"
+
+#include "longest_line.h"
 
 #include <switchyard_test.h>
 
 using namespace switchyard;
 using namespace switchyard::bench;
 using switchyard::test::contains;
+using switchyard::test::longest_line;
 
 namespace {
 
@@ -71,13 +73,6 @@ BenchRow refused() {
     return row;
 }
 
-std::size_t widest_line(const std::string& text) {
-    std::istringstream lines(text);
-    std::size_t widest = 0;
-    for (std::string line; std::getline(lines, line);) widest = std::max(widest, line.size());
-    return widest;
-}
-
 }  // namespace
 
 TEST_CASE("a group is a table with time, rate, memory, speedup and error") {
@@ -92,7 +87,7 @@ TEST_CASE("a group is a table with time, rate, memory, speedup and error") {
                contains("float32 products 294 GFLOP/s (mm of 2048 x 2048), copy 52.1 GB/s, read 60.4 GB/s"));
     CHECK_THAT(text,
                contains("some processor, 2 threads, LibTorch 2.11.0, caching allocator; seed 7; 12.3 s"));
-    CHECK(widest_line(text) <= 110);
+    CHECK(longest_line(text) <= 110);
 }
 
 TEST_CASE("numbers of any length leave a table within 110 columns") {
@@ -105,7 +100,7 @@ TEST_CASE("numbers of any length leave a table within 110 columns") {
             row.speedup = Interval{0.226 / slower, 0.221 / slower, 0.230 / slower};
         }
         const std::string text = to_text(report);
-        CHECK(widest_line(text) <= 110);
+        CHECK(longest_line(text) <= 110);
         CHECK_THAT(text, contains(base::digits(report.rows[1].ms.median)));
         CHECK_THAT(text, contains("1.2e-7 / 4.5e-7"));
     }
@@ -146,7 +141,7 @@ TEST_CASE("a backend whose error is above what is allowed is marked, and ends wi
     const std::string text = to_text(report);
     CHECK_THAT(text, contains("WRONG  3.0e-1 / 4.5e-7"));
     CHECK_THAT(text, contains("the max of grad q is 3.0e-1 from the float64 oracle"));
-    CHECK(widest_line(text) <= 110);
+    CHECK(longest_line(text) <= 110);
     CHECK(report.exit_code() == 5);
 }
 
@@ -203,14 +198,4 @@ TEST_CASE("what was not measured is null, never a number") {
     CHECK(json["gflops"].is_null());
     CHECK(json["ms"]["low"].is_null());
     CHECK(nlohmann::json::parse(to_json(report).dump()) == to_json(report));
-}
-
-TEST_CASE("long notes are wrapped inside the table's width") {
-    TextTable table({{"backend", TextTable::Align::left}, {"ms"}});
-    table.row({"torch", "1.0"});
-    std::string note;
-    for (int i = 0; i < 60; ++i) note += "word ";
-    table.note(note);
-    CHECK(widest_line(table.render("  ", 60)) <= 60);
-    CHECK(std::count(note.begin(), note.end(), 'w') == 60);
 }

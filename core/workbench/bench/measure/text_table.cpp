@@ -17,46 +17,78 @@ void TextTable::row(std::vector<std::string> cells) {
 
 void TextTable::note(std::string text) { lines_.push_back({{}, std::move(text)}); }
 
-std::string TextTable::render(const std::string& indent, std::size_t width) const {
+std::vector<std::size_t> TextTable::widths() const {
     std::vector<std::size_t> widths;
-    std::vector<std::string> titles;
     for (std::size_t column = 0; column < columns_.size(); ++column) {
         std::size_t widest = columns_[column].title.size();
         for (const Line& line : lines_) {
             if (!line.cells.empty()) widest = std::max(widest, base::columns_of(line.cells[column]));
         }
         widths.push_back(widest);
-        titles.push_back(columns_[column].title);
     }
-    const auto needed = [&](std::size_t gap) {
-        return std::accumulate(widths.begin(), widths.end(), indent.size() + gap * (widths.size() - 1));
-    };
-    const std::string gap(needed(2) > width ? 1 : 2, ' ');
+    return widths;
+}
+
+std::vector<TextTable::Part> TextTable::parts(const std::vector<std::size_t>& widths,
+                                              std::size_t available) const {
+    const auto count = widths.size();
+    const auto sum = std::accumulate(widths.begin(), widths.end(), std::size_t{0});
+    for (const std::size_t gap : {2, 1})
+        if (sum + gap * (count - 1) <= available) return {{1, count, gap}};
+    std::vector<Part> parts{{1, 1, 2}};
+    std::size_t used = widths.front();
+    for (std::size_t column = 1; column < count; ++column) {
+        const auto more = 2 + widths[column];
+        if (used + more > available && column > parts.back().begin) {
+            parts.push_back({column, column, 2});
+            used = widths.front();
+        }
+        used += more;
+        parts.back().end = column + 1;
+    }
+    return parts;
+}
+
+std::string TextTable::part_text(const Part& part, const std::vector<std::size_t>& widths,
+                                 const std::string& indent, std::size_t width) const {
     std::string text;
     const auto end_line = [&text](std::string line) {
         line.erase(line.find_last_not_of(' ') + 1);
         text += line + "\n";
     };
-    const auto add = [&](const std::vector<std::string>& cells) {
-        std::string line = indent;
-        for (std::size_t column = 0; column < cells.size(); ++column) {
-            const std::string padding(widths[column] - base::columns_of(cells[column]), ' ');
-            const bool left = columns_[column].align == Align::left;
-            if (column > 0 && line.size() + gap.size() + widths[column] > width) {
-                end_line(std::exchange(line, indent + "   "));
-            }
-            line += (column == 0 ? "" : gap) + (left ? cells[column] + padding : padding + cells[column]);
+    const auto aligned = [&](const std::string& cell, std::size_t column) {
+        const std::string padding(widths[column] - base::columns_of(cell), ' ');
+        return columns_[column].align == Align::left ? cell + padding : padding + cell;
+    };
+    const auto add = [&](const auto& cell) {
+        std::string line = indent + aligned(cell(0), 0);
+        for (std::size_t column = part.begin; column < part.end; ++column) {
+            if (indent.size() + widths.front() + part.gap + widths[column] > width)
+                end_line(std::exchange(line, indent + "  "));
+            line += std::string(part.gap, ' ') + aligned(cell(column), column);
         }
         end_line(std::move(line));
     };
-    add(titles);
+    const bool first = part.begin == 1;
+    add([&](std::size_t column) { return columns_[column].title; });
     for (const Line& line : lines_) {
-        if (!line.cells.empty()) {
-            add(line.cells);
-        } else {
+        bool says = first;
+        for (auto column = part.begin; column < part.end && !line.cells.empty(); ++column)
+            says = says || !line.cells[column].empty();
+        if (!says) continue;
+        if (line.cells.empty())
             text += indent + "  " + wrap(line.note, width - indent.size() - 2, indent + "  ") + "\n";
-        }
+        else
+            add([&](std::size_t column) { return line.cells[column]; });
     }
+    return text;
+}
+
+std::string TextTable::render(const std::string& indent, std::size_t width) const {
+    const auto widths = this->widths();
+    std::string text;
+    for (const auto& part : parts(widths, width - indent.size()))
+        text += (text.empty() ? "" : "\n") + part_text(part, widths, indent, width);
     return text;
 }
 

@@ -183,7 +183,7 @@ std::string ladder_text(const Ladder& ladder, const std::string& scale, const st
             table.note("published: " + published);
     }
     return bench::wrap(ladder.heading(scale), 110, "  ") + "\n" +
-           (alike.empty() ? "" : "  all rungs: " + alike + "\n") + table.render("  ", score ? 120 : 110);
+           (alike.empty() ? "" : "  all rungs: " + alike + "\n") + table.render();
 }
 
 Json ladder_json(const Ladder& ladder, const std::string& scale, const std::vector<LadderRow>& rows) {

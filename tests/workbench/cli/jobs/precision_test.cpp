@@ -2,9 +2,9 @@
 // policy: a line in the table of "a policy is seen".
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include "json_schema.h"
+#include "longest_line.h"
 #include "tiny_job.h"
 
 #include <switchyard_test.h>
@@ -37,14 +37,8 @@ const json& tensor(const json& operation, const std::string& name) {
     return operation;
 }
 
-// Of the tables: the first line has the configuration's path, however long that is.
-std::size_t longest_line(const std::string& text) {
-    std::istringstream lines(text.substr(text.find('\n') + 1));
-    std::string line;
-    std::size_t longest = 0;
-    while (std::getline(lines, line)) longest = std::max(longest, line.size());
-    return longest;
-}
+// The first line has the configuration's path, however long that is.
+std::string without_first_line(const std::string& text) { return text.substr(text.find('\n') + 1); }
 
 }  // namespace
 
@@ -151,7 +145,7 @@ TEST_CASE("a plugin says in which formats its own kernels compute") {
     CHECK(told.code == 0);
     CHECK_THAT(told.out, contains("E4M3 as fp32"));
     CHECK_THAT(told.out, contains("E5M2 as fp32"));
-    CHECK(longest_line(told.out) <= 110);
+    CHECK(longest_line(without_first_line(told.out)) <= 110);
 }
 
 TEST_CASE("a layer that is to be kept but is none is told with the nearest name") {
@@ -203,8 +197,8 @@ TEST_CASE("tables are legible: repeated layers folded unless asked, never wider 
     const auto all = run({"precision", job.file("job.toml"), "--steps", "1", "--per-layer", "--tensors"});
     CHECK_THAT(all.out, contains("encoder.0.attention.q"));
     CHECK_THAT(all.out, contains("fwd weight"));
-    CHECK(longest_line(folded.out) <= 110);
-    CHECK(longest_line(all.out) <= 110);
+    CHECK(longest_line(without_first_line(folded.out)) <= 110);
+    CHECK(longest_line(without_first_line(all.out)) <= 110);
 }
 
 TEST_CASE("values that are not finite end it with the code for numerics") {

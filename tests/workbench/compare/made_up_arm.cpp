@@ -1,6 +1,10 @@
 #include "made_up_arm.h"
 
+#include <cmath>
 #include <memory>
+
+#include "core/workbench/bench/measure/philox_stream.h"
+#include "core/workbench/bench/measure/simulated_blocks.h"
 
 namespace switchyard::test {
 namespace {
@@ -119,6 +123,13 @@ compare::StartedArm made_up_arm(const std::string& name, const MadeUp& arm, Log&
     compare::ArmSpec spec;
     spec.name = name;
     return {spec, made_up_client(name, arm, log), ""};
+}
+
+MadeUp scattered(double ms, double spread, std::uint64_t seed) {
+    auto random = std::make_shared<bench::PhiloxStream>(seed);
+    MadeUp arm;
+    arm.step_ms = [=](std::int64_t) { return ms * std::exp(spread * bench::standard_normal(*random)); };
+    return arm;
 }
 
 compare::ExperimentSettings quick_settings() {

@@ -42,6 +42,8 @@ using Log = std::vector<std::string>;
 
 // One whose steps all take `ms`.
 MadeUp steady(double ms);
+// One whose steps take `ms` in the median; the logarithm of their times is normal, of that spread.
+MadeUp scattered(double ms, double spread, std::uint64_t seed);
 
 std::unique_ptr<compare::ArmClient> made_up_client(const std::string& name, const MadeUp& arm, Log& log);
 compare::StartedArm made_up_arm(const std::string& name, const MadeUp& arm, Log& log);

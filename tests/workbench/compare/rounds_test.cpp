@@ -47,13 +47,6 @@ Starts always(const MadeUp& arm) {
     return [arm](int) { return arm; };
 }
 
-MadeUp scattered(double ms, double spread, std::uint64_t seed) {
-    auto random = std::make_shared<PhiloxStream>(seed);
-    MadeUp arm;
-    arm.step_ms = [=](std::int64_t) { return ms * std::exp(spread * standard_normal(*random)); };
-    return arm;
-}
-
 // Each start has a level of its own.
 Starts moody(double ms, double starts, double spread, std::uint64_t seed) {
     auto random = std::make_shared<PhiloxStream>(seed, 5);
@@ -142,6 +135,26 @@ TEST_CASE("as many rounds as the time has room for, and none where starting take
     settings.blocks = 18;
     CHECK(plan_experiment(settings, {{100, 100}, 4000, 10}).rounds == 6);
     CHECK(plan_experiment(settings, {{100, 100}, 4000, 10}).blocks == 18);
+}
+
+TEST_CASE(
+    "the time that is allowed is used: by more blocks, and by longer ones where there would be too many") {
+    ExperimentSettings settings;
+    settings.time_ms = 60'000;
+    auto plan = plan_experiment(settings, {{100, 100}, 4000, 0});
+    CHECK(plan.steps_per_block == 1);
+    CHECK(plan.blocks == 280);
+    CHECK(plan.blocks * plan.block_ms == Approx(56'000));
+    settings.time_ms = 600'000;
+    plan = plan_experiment(settings, {{100, 100}, 4000, 20'000});
+    CHECK(plan.steps_per_block == 4);
+    CHECK(plan.blocks == settings.max_blocks);
+    CHECK(plan.blocks * plan.block_ms == Approx(600'000 - 4000 - 9 * 20'000).epsilon(0.05));
+    settings.blocks = 18;
+    CHECK(plan_experiment(settings, {{100, 100}, 4000, 20'000}).steps_per_block == 1);
+    settings.blocks = 0;
+    settings.steps_per_block = 1;
+    CHECK(plan_experiment(settings, {{100, 100}, 4000, 20'000}).steps_per_block == 1);
 }
 
 TEST_CASE("restarts come out of the time that is allowed") {

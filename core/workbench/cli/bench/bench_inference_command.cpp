@@ -299,7 +299,7 @@ Action setup_bench_inference(CLI::App& command) {
                number(1e-3, 1e9))
         ->capture_default_str();
     add_number(command, "--blocks", options->blocks,
-               "blocks of each workload, however long they take; default: as many as fit, 6 to 60", "N",
+               "blocks of each workload, however long they take; default: as many as fit, 6 to 500", "N",
                whole_number(1, 10000));
     add_number(
         command, "--rounds", options->rounds,

@@ -88,7 +88,7 @@ void add_timing_options(CLI::App& command, CompareOptions& options) {
                "SECONDS", number(1e-3, 1e9))
         ->capture_default_str();
     add_number(command, "--blocks", options.blocks,
-               "number of blocks, however long they take; default: as many as fit, 9 to 60", "N",
+               "number of blocks, however long they take; default: as many as fit, 9 to 500", "N",
                whole_number(1, 10000));
     add_number(command, "--rounds", options.rounds,
                "how often each arm is started anew, the blocks divided among the starts; default: as time "
@@ -96,7 +96,9 @@ void add_timing_options(CLI::App& command, CompareOptions& options) {
                "10, or 1",
                "N", whole_number(1, 1000));
     add_number(command, "--steps-per-block", options.steps_per_block,
-               "steps of an arm in a block; default: as many as last 0.1 s", "N", whole_number(1, 10000));
+               "steps of an arm in a block; default: as many as last 0.1 s, or more where --time "
+               "holds more than 500 blocks",
+               "N", whole_number(1, 10000));
     add_number(command, "--timeout", options.timeout, "longest time for an arm to prepare, and for a block",
                "SECONDS", number(1e-3, 1e9))
         ->capture_default_str();

@@ -42,9 +42,14 @@ ExperimentPlan plan_experiment(const ExperimentSettings& settings, const Measure
     if (fastest < settings.min_turn_ms)
         plan.lead_in =
             std::clamp(enough / 10, std::int64_t{1}, std::max<std::int64_t>(1, plan.steps_per_block));
-    plan.block_ms = sum * static_cast<double>(plan.steps_per_block + plan.lead_in);
     plan.rounds = choose_rounds(settings, measured);
     const double left = settings.time_ms - measured.used_ms - measured.restart_ms * (plan.rounds - 1);
+    const auto block_ms = [&] { return sum * static_cast<double>(plan.steps_per_block + plan.lead_in); };
+    if (settings.steps_per_block == 0 && settings.blocks == 0) {
+        const auto longer = static_cast<std::int64_t>(std::max(1.0, left / block_ms() / settings.max_blocks));
+        plan.steps_per_block = std::min(most_steps, plan.steps_per_block * longer);
+    }
+    plan.block_ms = block_ms();
     const int least = std::max(settings.min_blocks, 2 * plan.rounds);
     const auto fitting = static_cast<int>(
         std::clamp<double>(std::floor(left / plan.block_ms), least, std::max(least, settings.max_blocks)));

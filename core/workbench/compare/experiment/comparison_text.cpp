@@ -15,6 +15,7 @@
 #include "core/workbench/compare/experiment/arm_ranks.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/effects.h"
+#include "core/workbench/compare/experiment/time_to_tell.h"
 #include "core/workbench/profile/drawn_memory.h"
 #include "core/workbench/report/html_text.h"
 
@@ -300,10 +301,12 @@ std::string sentence(const Comparison& comparison, const PairResult& pair) {
             return arm + " is the SAME as " + base + " within 2 %: " + ratio + note;
         case bench::SpeedVerdict::wrong:
             return arm + " is WRONG, so its speed means nothing: " + pair.reason + " (" + ratio + ")";
-        default:
-            return arm + ": CANNOT TELL whether it is faster than " + base + ": " + ratio + p +
-                   (pair.reason.empty() ? "; use more blocks or a quieter machine" : "; " + pair.reason) +
-                   note;
+        default: {
+            auto reason = pair.reason.empty() ? time_to_tell(comparison, pair) : pair.reason;
+            if (reason.empty()) reason = "use more blocks or a quieter machine";
+            return arm + ": CANNOT TELL whether it is faster than " + base + ": " + ratio + p + "; " +
+                   reason + note;
+        }
     }
 }
 

@@ -41,7 +41,7 @@ private:
         ready.evaluates = arm_.evaluation != nullptr;
         ready.not_evaluated = arm_.not_evaluated;
         ready.amplification = compare::Drift{1.0, 1.0, 1.0};
-        return {Exchange::End::answered, to_message(ready).dump(), 500.0};
+        return {Exchange::End::answered, to_message(ready).dump(), arm_.prepare_ms};
     }
 
     Exchange observe() {

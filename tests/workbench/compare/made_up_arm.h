@@ -22,6 +22,7 @@ struct MadeUp {
     double silent_from_turn = 1e9, gone_from_turn = 1e9;
     std::string instead;  // said in place of the report of a turn
     double claims = 1.0;  // of its time
+    double prepare_ms = 500.0;
     std::int64_t peak_memory_bytes = 1'000'000;
     double first_loss = 2.0;
     std::string dtype = "float32";

@@ -157,6 +157,46 @@ TEST_CASE(
     CHECK(plan_experiment(settings, {{100, 100}, 4000, 20'000}).steps_per_block == 1);
 }
 
+TEST_CASE("there are more rounds where the second start takes less than the first") {
+    ExperimentSettings settings;
+    settings.time_ms = 90'000;
+    ExperimentPlan plan{.steps_per_block = 1, .rounds = 5, .blocks = 55, .block_ms = 750};
+    const auto with = [&](double used_ms, double restart_ms) {
+        auto more = plan;
+        add_rounds(more, settings, used_ms, restart_ms);
+        return std::pair(more.rounds, more.blocks);
+    };
+    // Rounds of 8.25 s, after starts of 2.5 s: 69.25 s hold one that is started and five more.
+    CHECK(with(20'750, 2500) == std::pair(7, 77));
+    CHECK(with(20'750, 10'000) == std::pair(5, 55));  // as planned, though they take longer
+    CHECK(with(1000, 0) == std::pair(11, 121));
+    settings.time_ms = 1e9;
+    CHECK(with(1000, 0) == std::pair(20, 220));
+    settings.max_blocks = 100;
+    CHECK(with(1000, 0) == std::pair(9, 99));
+    settings.rounds = 5;
+    CHECK(with(1000, 0) == std::pair(5, 55));
+    settings.rounds = 0;
+    settings.blocks = 55;
+    CHECK(with(1000, 0) == std::pair(5, 55));
+
+    // Of one that is run, all of the time is used.
+    const auto slow_at_first = [](int start) {
+        auto arm = steady(300);
+        arm.prepare_ms = start == 0 ? 2000 : 500;
+        return arm;
+    };
+    const auto result = compared({{"a", slow_at_first}, {"b", slow_at_first}});
+    CHECK(result.rounds > 5);
+    CHECK(result.blocks % result.rounds == 0);
+    for (const auto& arm : result.arms) {
+        CHECK(arm.blocks.size() == static_cast<std::size_t>(result.blocks));
+        CHECK(arm.blocks.back()->round == result.rounds - 1);
+    }
+    CHECK(result.elapsed_ms > 4000 + 0.9 * 60'000);  // the time is for what comes after both have started
+    CHECK(result.elapsed_ms < 4000 + 1.02 * 60'000);
+}
+
 TEST_CASE("restarts come out of the time that is allowed") {
     const auto result = compared({{"a", always(steady(300))}, {"b", always(steady(200))}});
     CHECK(result.rounds == 10);

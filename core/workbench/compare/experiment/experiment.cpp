@@ -356,7 +356,9 @@ private:
                                 "while it warmed up in round " + std::to_string(round + 1), wall, losses);
             used_ms_ -= wall;  // it is in what follows
         }
-        used_ms_ += arms_.elapsed_ms() - before;
+        const double took = arms_.elapsed_ms() - before;
+        used_ms_ += took;
+        if (round == 1) add_rounds(plan_, settings_, used_ms_, took);
         return going();
     }
 

@@ -58,4 +58,16 @@ ExperimentPlan plan_experiment(const ExperimentSettings& settings, const Measure
     return plan;
 }
 
+void add_rounds(ExperimentPlan& plan, const ExperimentSettings& settings, double used_ms, double restart_ms) {
+    if (settings.rounds > 0 || settings.blocks > 0 || plan.blocks % plan.rounds != 0) return;
+    const int blocks_of_each = plan.blocks / plan.rounds;
+    const double round_ms = restart_ms + plan.block_ms * blocks_of_each;
+    const int most = std::min(most_rounds_in_the_end, settings.max_blocks / blocks_of_each);
+    // One is over, and the next has been started.
+    const double fitting = 1.0 + std::floor((settings.time_ms - used_ms + restart_ms) / round_ms);
+    if (fitting <= plan.rounds || most <= plan.rounds) return;
+    plan.rounds = static_cast<int>(std::min<double>(fitting, most));
+    plan.blocks = plan.rounds * blocks_of_each;
+}
+
 }  // namespace switchyard::compare

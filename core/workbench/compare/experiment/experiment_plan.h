@@ -1,5 +1,5 @@
-// How many rounds, blocks and steps a comparison has: decided once, from what the warm-up took, before the
-// first block is looked at.
+// How many rounds, blocks and steps a comparison has: decided from how long things take, never from what the
+// blocks say.
 //
 // No LibTorch here.
 #pragma once
@@ -15,6 +15,8 @@ namespace switchyard::compare {
 // already half again as wide as the normal one.
 inline constexpr int least_rounds = 5;
 inline constexpr int most_rounds = 10;
+// With as many Student's distribution is nearly the normal one.
+inline constexpr int most_rounds_in_the_end = 20;
 
 struct Measured {
     std::vector<double> step_ms;  // by arm that works, by the coordinator's clock
@@ -34,5 +36,10 @@ struct ExperimentPlan {
 };
 
 ExperimentPlan plan_experiment(const ExperimentSettings& settings, const Measured& measured);
+
+// The first start takes longer than others: it reads what nobody has read yet, and tells of its first step.
+// Adds the rounds, of as many blocks each, that there is time for by what the second took, `used_ms` being
+// over; none where their number or that of blocks was asked for.
+void add_rounds(ExperimentPlan& plan, const ExperimentSettings& settings, double used_ms, double restart_ms);
 
 }  // namespace switchyard::compare

@@ -92,8 +92,7 @@ void add_timing_options(CLI::App& command, CompareOptions& options) {
                whole_number(1, 10000));
     add_number(command, "--rounds", options.rounds,
                "how often each arm is started anew, the blocks divided among the starts; default: as time "
-               "allows, 5 to "
-               "10, or 1",
+               "allows, 5 to 20, or 1",
                "N", whole_number(1, 1000));
     add_number(command, "--steps-per-block", options.steps_per_block,
                "steps of an arm in a block; default: as many as last 0.1 s, or more where --time "

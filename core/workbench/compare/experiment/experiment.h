@@ -52,7 +52,7 @@ struct ExperimentSettings {
     int blocks = 0;  // 0: as many as fit the time, within the bounds
     int min_blocks = 9;
     int max_blocks = 500;              // where more would fit, they have more steps
-    int rounds = 0;                    // 0: as many starts of each arm as the time allows, 5 to 10, or one
+    int rounds = 0;                    // 0: as many starts of each arm as the time allows, 5 to 20, or one
     std::int64_t steps_per_block = 0;  // 0: as many as last min_turn_ms, or more
     double time_ms = 60'000.0;         // for warm-up and blocks, roughly
     double warm_up_ms = 1000.0;        // of each arm, at least two turns

@@ -153,8 +153,8 @@ TEST_CASE("a rank of an arm that is killed ends its arm alone, and no rank outli
     const TinyJob job;
     const bool all = GENERATE(false, true);
     // The first rank may be waiting for the others to connect when one of them is killed.
-    Started started(compare_words(
-        job, with(alike, {"--vary", "ranks=1,2", "--time", "600", "--set", "distributed.timeout=10"})));
+    Started started(compare_words(job, with(alike, {"--vary", "ranks=1,2", "--blocks", "60", "--time", "600",
+                                                    "--set", "distributed.timeout=10"})));
     std::vector<pid_t> ranks;
     REQUIRE(wait_until([&] {
         ranks = other_ranks_of(started.process());

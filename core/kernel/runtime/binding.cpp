@@ -7,18 +7,15 @@
 namespace switchyard::runtime {
 
 BindingBase::BindingBase(const LoadedComponent& loaded, BindingInfo info)
-    : loaded_(std::make_shared<const LoadedComponent>(loaded)), info_(std::move(info)) {
+    : loaded_(std::make_shared<const LoadedComponent>(loaded)),
+      plugin_(loaded.plugin),
+      component_(loaded.manifest->id),
+      gradient_(loaded.manifest->gradient),
+      random_(loaded.manifest->random),
+      info_(std::move(info)) {
     if (info_.request == nullptr)
         throw std::invalid_argument(describe() + ": cannot be bound without a request");
 }
-
-const std::string& BindingBase::plugin() const { return loaded_->plugin; }
-
-const std::string& BindingBase::component() const { return loaded_->manifest->id; }
-
-GradientMode BindingBase::gradient() const { return loaded_->manifest->gradient; }
-
-RandomSource BindingBase::random() const { return loaded_->manifest->random; }
 
 CreateInfo BindingBase::create_info() const {
     CreateInfo info;
@@ -31,7 +28,7 @@ CreateInfo BindingBase::create_info() const {
 }
 
 std::string BindingBase::describe() const {
-    return info_.slot + " (plugin '" + plugin() + "', component '" + component() + "')";
+    return info_.slot + " (plugin '" + plugin_ + "', component '" + component_ + "')";
 }
 
 }  // namespace switchyard::runtime

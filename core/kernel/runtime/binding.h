@@ -31,16 +31,16 @@ public:
     BindingBase(const BindingBase&) = delete;
     BindingBase& operator=(const BindingBase&) = delete;
 
-    const std::string& plugin() const;
-    const std::string& component() const;
+    const std::string& plugin() const { return plugin_; }
+    const std::string& component() const { return component_; }
     const std::string& slot() const { return info_.slot; }
     const Request& request() const { return *info_.request; }
-    GradientMode gradient() const;
-    RandomSource random() const;
+    GradientMode gradient() const { return gradient_; }
+    RandomSource random() const { return random_; }
     ExecutionCounter& executed() const { return counter_; }
 
     // `call` is a literal.
-    CallSite site(const char* call) const { return {plugin().c_str(), component().c_str(), call}; }
+    CallSite site(const char* call) const { return {plugin_.c_str(), component_.c_str(), call}; }
     // "attention.cross (plugin 'flash', component 'flash')", for errors that are not the plugin's.
     std::string describe() const;
 
@@ -65,6 +65,10 @@ protected:
 
 private:
     std::shared_ptr<const LoadedComponent> loaded_;
+    std::string plugin_;
+    std::string component_;
+    GradientMode gradient_;
+    RandomSource random_;
     BindingInfo info_;
     mutable ExecutionCounter counter_;
     mutable std::mutex mutex_;

@@ -114,20 +114,9 @@ function(switchyard_loaded_library name)
   set_property(GLOBAL APPEND PROPERTY SWITCHYARD_TARGETS ${name})
 endfunction()
 
-# The folder of a test's own HOME, cache and TMPDIR.
-function(switchyard_test_folder variable name)
-  set(${variable} "${PROJECT_BINARY_DIR}/tests/private/${name}" PARENT_SCOPE)
-endfunction()
-
-# ARGN is the test's command.
-function(switchyard_add_test name)
-  switchyard_test_folder(private ${name})
-  add_test(NAME ${name} COMMAND "${PROJECT_SOURCE_DIR}/tests/support/begin_empty.sh" "${private}" ${ARGN})
-endfunction()
-
-# What every test finds in its environment: see tests/README.md. Of several at a time, those of the largest COST begin:
-# a long one that is left to the end leaves processors without work.
-function(switchyard_test_environment name timeout labels cost plain_malloc)
+# A test whose command is ARGN, and what it finds in its environment: see tests/README.md. Of several at a time, those
+# of the largest COST begin: a long one that is left to the end leaves processors without work.
+function(switchyard_add_test name timeout labels cost plain_malloc)
   if(NOT timeout)
     set(timeout 3600)  # for what hangs: three times what the longest took on a busy machine
   endif()
@@ -137,8 +126,9 @@ function(switchyard_test_environment name timeout labels cost plain_malloc)
   if(NOT cost)
     set(cost 0)
   endif()
-  switchyard_test_folder(private ${name})
+  set(private "${PROJECT_BINARY_DIR}/tests/private/${name}")
   file(MAKE_DIRECTORY "${private}/cache" "${private}/tmp" "${private}/home" "${PROJECT_BINARY_DIR}/tests/records")
+  add_test(NAME ${name} COMMAND "${PROJECT_SOURCE_DIR}/tests/support/begin_empty.sh" "${private}" ${ARGN})
   # Crashes and memory that is not there end as they do without a sanitizer: tests look for the signal and the message.
   set(plain_ends "allocator_may_return_null=1:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0")
   # GCC 12 takes a block of thread-local memory whose address is 16 beyond a page for one of glibc 2.19, reads its place and
@@ -177,8 +167,7 @@ function(switchyard_test name)
   target_link_libraries(${target} PRIVATE ${arg_DEPS} switchyard_test_main)
   target_compile_options(${target} PRIVATE -O0)  # what takes time in a test is compiled elsewhere
   add_dependencies(switchyard_tests ${target})
-  switchyard_add_test(${name} "$<TARGET_FILE:${target}>")
-  switchyard_test_environment(${name} "${arg_TIMEOUT}" "${arg_LABELS}" "${arg_COST}" "${arg_PLAIN_MALLOC}")
+  switchyard_add_test(${name} "${arg_TIMEOUT}" "${arg_LABELS}" "${arg_COST}" "${arg_PLAIN_MALLOC}" "$<TARGET_FILE:${target}>")
   # It starts the program from a process that has LibTorch's start behind it: tests/support/program/warm_program.h.
   if(TARGET switchyard-run AND NOT SWITCHYARD_SANITIZE AND "switchyard_test_program" IN_LIST arg_DEPS)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "SWITCHYARD_TEST_WARM=${PROJECT_BINARY_DIR}/tests/support/libswitchyard_test_warm.so")
@@ -200,7 +189,7 @@ endfunction()
 
 function(switchyard_script_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SCRIPT;TIMEOUT;COST" "ARGUMENTS;LABELS")
-  switchyard_add_test(${name} bash "${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT}" ${arg_ARGUMENTS})
   add_custom_target(switchyard_test_${name})  # nothing to build for it: so that `./dev test NAME` takes its name
-  switchyard_test_environment(${name} "${arg_TIMEOUT}" "${arg_LABELS}" "${arg_COST}" FALSE)
+  switchyard_add_test(${name} "${arg_TIMEOUT}" "${arg_LABELS}" "${arg_COST}" FALSE
+    bash "${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT}" ${arg_ARGUMENTS})
 endfunction()

@@ -1,7 +1,4 @@
 // The bench's tables and JSON, from rows that are made up. To add a case: change a row of `sample()`.
-#include <algorithm>
-#include <sstream>
-
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/base/number_text.h"

@@ -66,10 +66,13 @@ Interval median_interval(std::span<const double> values, const BootstrapOptions&
 Interval speedup(std::span<const std::optional<double>> base_ms,
                  std::span<const std::optional<double>> arm_ms, const BootstrapOptions& options = {});
 
+// Within which two are the same, as a share.
+inline constexpr double same_margin = 0.02;
+
 // What is said of a speedup. `same`: all of its interval is within 1 +- margin. `faster`, `slower`: it
 // excludes 1 and is not `same`. `wrong`: what was timed computes something else, which no interval tells.
 enum class SpeedVerdict : std::uint8_t { faster, slower, same, cannot_tell, wrong };
-SpeedVerdict judge(const Interval& speedup, double margin = 0.02);
+SpeedVerdict judge(const Interval& speedup, double margin = same_margin);
 
 }  // namespace switchyard::bench
 

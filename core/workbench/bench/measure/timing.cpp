@@ -70,9 +70,7 @@ private:
         for (std::size_t arm = 0; arm < arms_.size(); ++arm)
             block_ms += call_ms_[arm] * result_.arms[arm].calls_per_sample;
         const double left = options_.time_budget_ms - elapsed();
-        const double fitting = std::floor(left / std::max(block_ms, 1e-6));
-        return static_cast<int>(std::clamp<double>(fitting, options_.min_blocks,
-                                                   std::max(options_.min_blocks, options_.max_blocks)));
+        return fitting_blocks(left, std::max(block_ms, 1e-6), options_.min_blocks, options_.max_blocks);
     }
 
     bool late() { return result_.blocks >= options_.min_blocks && elapsed() > options_.time_budget_ms; }
@@ -113,6 +111,10 @@ private:
 };
 
 }  // namespace
+
+int fitting_blocks(double left_ms, double block_ms, int least, int most) {
+    return static_cast<int>(std::clamp<double>(std::floor(left_ms / block_ms), least, std::max(least, most)));
+}
 
 Interval TimingResult::speedup_of(std::size_t arm, std::size_t base) const {
     return speedup(arms.at(base).block_ms, arms.at(arm).block_ms, {.seed = seed});

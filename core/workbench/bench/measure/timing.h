@@ -68,6 +68,9 @@ struct TimingResult {
 
 TimingResult time_arms(const std::vector<Arm>& arms, const TimingOptions& options, Stopwatch& stopwatch);
 
+// How many blocks of `block_ms` fit into what is left, within these bounds.
+int fitting_blocks(double left_ms, double block_ms, int least, int most);
+
 // Marks outliers, the samples that another process slowed down: on a busy machine a parallel region loses a
 // scheduler slice of several milliseconds. A sample is an outlier if it took long for its arm (modified
 // z-score above 3.5, and at least 5 % over the median) and the kernel counted an involuntary context switch

@@ -57,11 +57,11 @@ struct ExperimentSettings {
     double time_ms = 60'000.0;         // for warm-up and blocks, roughly
     double warm_up_ms = 1000.0;        // of each arm, at least two turns
     double min_turn_ms = 100.0;
-    double timeout_ms = 300'000.0;  // for one answer
-    bool repeats = true;            // blocks in which other programs disturbed an arm
-    bool observes = false;          // a step of each arm that can, for what its memory is for
-    double margin = 0.02;           // within which arms are the SAME
-    std::uint64_t seed = 0;         // of the order and of the bootstrap
+    double timeout_ms = 300'000.0;       // for one answer
+    bool repeats = true;                 // blocks in which other programs disturbed an arm
+    bool observes = false;               // a step of each arm that can, for what its memory is for
+    double margin = bench::same_margin;  // within which arms are the SAME
+    std::uint64_t seed = 0;              // of the order and of the bootstrap
     int seeds = 0;
     std::int64_t loss_steps = 0;
     std::int64_t eval_samples = 0;  // held-out ones, evaluated after the last step of a seed; 0: none

@@ -28,6 +28,10 @@ int choose_rounds(const ExperimentSettings& settings, const Measured& measured) 
 
 }  // namespace
 
+std::int64_t times_longer(double left_ms, double block_ms, int most) {
+    return static_cast<std::int64_t>(std::max(1.0, left_ms / block_ms / most));
+}
+
 ExperimentPlan plan_experiment(const ExperimentSettings& settings, const Measured& measured) {
     constexpr std::int64_t most_steps = 500;  // of one block
     ExperimentPlan plan;
@@ -45,14 +49,12 @@ ExperimentPlan plan_experiment(const ExperimentSettings& settings, const Measure
     plan.rounds = choose_rounds(settings, measured);
     const double left = settings.time_ms - measured.used_ms - measured.restart_ms * (plan.rounds - 1);
     const auto block_ms = [&] { return sum * static_cast<double>(plan.steps_per_block + plan.lead_in); };
-    if (settings.steps_per_block == 0 && settings.blocks == 0) {
-        const auto longer = static_cast<std::int64_t>(std::max(1.0, left / block_ms() / settings.max_blocks));
-        plan.steps_per_block = std::min(most_steps, plan.steps_per_block * longer);
-    }
+    if (settings.steps_per_block == 0 && settings.blocks == 0)
+        plan.steps_per_block =
+            std::min(most_steps, plan.steps_per_block * times_longer(left, block_ms(), settings.max_blocks));
     plan.block_ms = block_ms();
     const int least = std::max(settings.min_blocks, 2 * plan.rounds);
-    const auto fitting = static_cast<int>(
-        std::clamp<double>(std::floor(left / plan.block_ms), least, std::max(least, settings.max_blocks)));
+    const int fitting = bench::fitting_blocks(left, plan.block_ms, least, settings.max_blocks);
     plan.blocks =
         settings.blocks > 0 ? settings.blocks : std::max(least, fitting / plan.rounds * plan.rounds);
     return plan;

@@ -35,6 +35,9 @@ struct ExperimentPlan {
     int blocks_in(int round) const { return blocks * (round + 1) / rounds - blocks * round / rounds; }
 };
 
+// How many times as long blocks of `block_ms` have to be for no more than about `most` to fit; at least 1.
+std::int64_t times_longer(double left_ms, double block_ms, int most);
+
 ExperimentPlan plan_experiment(const ExperimentSettings& settings, const Measured& measured);
 
 // The first start takes longer than others: it reads what nobody has read yet, and tells of its first step.

@@ -15,8 +15,6 @@ namespace {
 using bench::PhiloxStream;
 using bench::SimulatedBlocks;
 
-constexpr double margin = 0.02;
-
 // As if it had been measured.
 PairResult judged(const SimulatedBlocks& blocks) {
     Comparison comparison;
@@ -33,7 +31,7 @@ PairResult judged(const SimulatedBlocks& blocks) {
         }
         mark_outlier_blocks(comparison.arms[at]);
     }
-    judge_pairs(comparison, margin);
+    judge_pairs(comparison, bench::same_margin);
     return comparison.pairs.front();
 }
 
@@ -202,7 +200,7 @@ SelfTestRow test_on_live(std::vector<Comparison> made) {
     Tally tally("made on this machine", made.size());
     const PairResult none;
     for (auto& comparison : made) {
-        judge_pairs(comparison, margin);
+        judge_pairs(comparison, bench::same_margin);
         const auto *const itself = comparison.pair_with(1), *const slowed = comparison.pair_with(2);
         tally.add(itself != nullptr ? *itself : none, slowed != nullptr ? *slowed : none);
     }

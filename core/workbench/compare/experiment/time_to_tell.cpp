@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "core/kernel/base/number_text.h"
 
@@ -28,11 +29,11 @@ double seconds_of_blocks(const Comparison& comparison) {
 
 }  // namespace
 
-std::string time_to_tell(const Comparison& comparison, const PairResult& pair, double margin) {
+std::string time_to_tell(const Comparison& comparison, const PairResult& pair) {
     const auto& [median, low, high] = pair.speedup;
     if (!std::isfinite(median) || !std::isfinite(low) || !std::isfinite(high) || low <= 0.0) return "";
     if (!comparison.arms[pair.base].measured_before.empty()) return "";  // more of it cannot be had
-    const double aim = std::max(margin, std::abs(std::log(median))) / 2.0;
+    const double aim = std::max(bench::same_margin, std::abs(std::log(median))) / 2.0;
     const double times = std::pow(std::log(high / low) / 2.0 / aim, 2.0);
     const double seconds = seconds_of_blocks(comparison) * times * beside_blocks;
     if (!std::isfinite(times) || times <= 1.0 || seconds <= 0.0) return "";

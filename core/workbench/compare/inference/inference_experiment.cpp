@@ -183,15 +183,12 @@ private:
         const double of_each = (settings_.time_ms - later) / static_cast<double>(settings_.workloads.size());
         const double left = of_each - (used_ms_ - began_ms) - all * (rounds - 1);
         const auto block_ms = [&] { return std::max(all * static_cast<double>(plan.passes), 1e-3); };
-        if (settings_.blocks == 0) {
-            const auto longer =
-                static_cast<std::int64_t>(std::max(1.0, left / block_ms() / settings_.max_blocks));
-            plan.passes = std::min(most_passes, plan.passes * longer);
-        }
+        if (settings_.blocks == 0)
+            plan.passes =
+                std::min(most_passes, plan.passes * times_longer(left, block_ms(), settings_.max_blocks));
         plan.block_ms = block_ms();
         const int least = std::max(settings_.min_blocks, rounds > 1 ? 2 * rounds : 1);
-        const auto fitting = static_cast<int>(std::clamp<double>(std::floor(left / plan.block_ms), least,
-                                                                 std::max(least, settings_.max_blocks)));
+        const int fitting = bench::fitting_blocks(left, plan.block_ms, least, settings_.max_blocks);
         plan.blocks = settings_.blocks > 0 ? settings_.blocks : fitting / rounds * rounds;
         plan.repeats_left = std::max(1, plan.blocks / 4);
         result_.passes_per_block[workload] = plan.passes;

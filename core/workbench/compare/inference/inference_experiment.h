@@ -36,13 +36,13 @@ struct InferenceSettings {
     int blocks = 0;  // of a workload; 0: as many as fit the time, within the bounds
     int rounds = 0;  // 0: `least_rounds` where starting that often takes at most half of the time, or one
     int min_blocks = 6;
-    int max_blocks = 500;           // where more would fit, they have more passes
-    double time_ms = 60'000.0;      // for all workloads, roughly
-    double min_turn_ms = 50.0;      // of the fastest arm, or more
-    double timeout_ms = 300'000.0;  // for one answer
-    double margin = 0.02;           // within which arms are the SAME
-    std::uint64_t seed = 0;         // of the order and of the bootstrap
-    std::size_t reference_arm = 0;  // that weights and sequences come from: it prepares first
+    int max_blocks = 500;                // where more would fit, they have more passes
+    double time_ms = 60'000.0;           // for all workloads, roughly
+    double min_turn_ms = 50.0;           // of the fastest arm, or more
+    double timeout_ms = 300'000.0;       // for one answer
+    double margin = bench::same_margin;  // within which arms are the SAME
+    std::uint64_t seed = 0;              // of the order and of the bootstrap
+    std::size_t reference_arm = 0;       // that weights and sequences come from: it prepares first
 
     std::function<nlohmann::ordered_json(std::size_t arm, int round)> prepare;  // the message
     // A new process of an arm; nullptr: `error` says why there is none. Nothing: there is one round.

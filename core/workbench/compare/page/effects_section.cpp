@@ -26,7 +26,7 @@ constexpr Hue hue_of_kind(EffectKind kind) {
 
 // What is drawn: those that are told apart by their kinds' colors, the first of them where there are many.
 std::string plot_of(const std::vector<Effect>& effects) {
-    report::ForestPlot plot{"Effects of the factors", "", "times as fast [95 %]", 0.02, {}};
+    report::ForestPlot plot{"Effects of the factors", "", "times as fast [95 %]", bench::same_margin, {}};
     std::vector<Curve> kinds;
     for (const auto kind :
          {EffectKind::alone, EffectKind::average, EffectKind::together, EffectKind::interaction}) {

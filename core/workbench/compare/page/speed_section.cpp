@@ -51,7 +51,7 @@ std::string name_with_notes(const ArmResult& arm, const std::vector<std::string>
 
 std::string ratios(const Comparison& comparison) {
     report::ForestPlot plot{
-        "Speed over " + base_of(comparison), "", "times as fast as the base [95 %]", 0.02, {}};
+        "Speed over " + base_of(comparison), "", "times as fast as the base [95 %]", bench::same_margin, {}};
     bool any = false;
     for (const auto at : plotted(comparison)) {
         const auto& arm = comparison.arms[at].spec.name;

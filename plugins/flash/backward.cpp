@@ -1,4 +1,6 @@
 #include <cmath>
+#include <iterator>
+#include <numeric>
 #include <type_traits>
 
 #include "backward_plan.h"
@@ -49,6 +51,24 @@ struct Scratch {
         std::fill_n(buffer.data(), size, 0.0F);
     }
 };
+
+// The product of a row's output and its gradient. It is taken from dP, which it nearly equals where one key
+// has most of a row, so that what is lost in it shows: its sum is of doubles, in lanes, which the compiler
+// makes vectors of.
+template <class Storage>
+float inner_product(const Storage* a, const Storage* b, std::int64_t n) {
+    constexpr std::int64_t lanes = 8;
+    double sums[lanes] = {};
+    const auto take = [&](std::int64_t lane, std::int64_t i) {
+        sums[lane] += static_cast<double>(static_cast<float>(a[i])) * static_cast<float>(b[i]);
+    };
+    std::int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+        for (std::int64_t lane = 0; lane < lanes; ++lane) take(lane, i + lane);
+    }
+    for (; i < n; ++i) take(0, i);
+    return static_cast<float>(std::accumulate(std::begin(sums), std::end(sums), 0.0));
+}
 
 template <class Storage, class Compute>
 class Backward {
@@ -239,10 +259,7 @@ private:
         right(grad, rows, call_.v_head_dim, up16(rows), scratch.grad_right.data());
         for (std::int64_t r = 0; r < rows; ++r) {
             const Storage* const out = row_of(rows_.out, sequence, head, first + r);
-            float delta = 0.0F;
-            for (std::int64_t e = 0; e < call_.v_head_dim; ++e)
-                delta += static_cast<float>(out[e]) * static_cast<float>(grad.row(r)[e]);
-            scratch.delta[r] = delta;
+            scratch.delta[r] = inner_product(out, grad.row(r), call_.v_head_dim);
             const float* const softmax =
                 Call::at(static_cast<const float*>(rows_.softmax.data), rows_.softmax, sequence.index,
                          sequence.q_base, head, first + r);

@@ -277,17 +277,6 @@ void scale(float* x, std::int64_t n, float factor) {
     for (std::int64_t j = 0; j < n; ++j) x[j] *= factor;
 }
 
-float dot(const float* a, const float* b, std::int64_t n) {
-    const F f;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
-    V total = hn::Zero(f);
-    std::int64_t j = 0;
-    for (; j + lanes <= n; j += lanes) total = hn::MulAdd(hn::LoadU(f, a + j), hn::LoadU(f, b + j), total);
-    float sum = hn::GetLane(hn::SumOfLanes(f, total));
-    for (; j < n; ++j) sum += a[j] * b[j];
-    return sum;
-}
-
 void score_gradients(float* ds, float* p, std::int64_t n, float delta, std::int64_t first,
                      const DropoutRow* dropout) {
     const F f;
@@ -330,8 +319,13 @@ void add(float* x, const float* terms, std::int64_t n) {
 
 const RowKernels& kernels() {
     namespace sdk = switchyard::HWY_NAMESPACE;
-    static const RowKernels all{finish_scores,         exponentials, scale, dot,
-                                score_gradients,       multiply,     add,   sdk::row_of_floats<c10::BFloat16>,
+    static const RowKernels all{finish_scores,
+                                exponentials,
+                                scale,
+                                score_gradients,
+                                multiply,
+                                add,
+                                sdk::row_of_floats<c10::BFloat16>,
                                 sdk::panel_functions()};
     return all;
 }

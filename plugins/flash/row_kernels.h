@@ -50,7 +50,6 @@ struct RowKernels {
     float (*exponentials)(float* s, std::int64_t n, const Exponential& exponential, std::int64_t first,
                           const DropoutRow* dropout);
     void (*scale)(float* x, std::int64_t n, float factor);
-    float (*dot)(const float* a, const float* b, std::int64_t n);
     // ds = p * ((kept ? keep_scale * ds : 0) - delta), and p = 0 where it is not kept.
     void (*score_gradients)(float* ds, float* p, std::int64_t n, float delta, std::int64_t first,
                             const DropoutRow* dropout);

@@ -46,6 +46,19 @@ TEST_CASE("what is wrong with an arm's value is told with where it was written")
                contains("job.toml:") && contains(": error: optimizer.lr: ") && !contains("--set #"));
 }
 
+TEST_CASE("a value of all arms that each arm has in another way is refused") {
+    const TinyJob job;
+    const Words set{"--set", "run.seed=5", "--set", "optimizer.lr=1e-4"};
+    const auto outcome = compared_text(job, with(set, {"--vary", "optimizer.lr=1e-3,1e-2"}));
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err,
+               contains("--set #2: optimizer.lr would change nothing, for every arm has a value of "
+                        "its own") &&
+                   !contains("run.seed"));
+    CHECK(compared_text(job, with(set, {"--arm", "base:", "--arm", "faster: optimizer.lr=1e-3", "--dry-run"}))
+              .code == 0);
+}
+
 TEST_CASE("arms of other batches are sent to an epoch, in which they may be compared") {
     const TinyJob job;
     const std::string epoch =

@@ -130,6 +130,23 @@ command = ["sh", "peer.sh"]
     CHECK_THAT(unfair.err, contains("is not a fair comparison") && contains("batch.max_length: 8"));
 }
 
+TEST_CASE("values of --set hold for all rungs, whatever the scale sets, unless each rung has its own") {
+    const TinyJob job;
+    job.write("ladder.toml",
+              "title = \"Tiny\"\nconfig = \"job.toml\"\n[scale.small]\nset = { model.heads = 5 }\n"
+              "[[rung]]\nname = \"base\"\nset = { optimizer.lr = 1e-4 }\n"
+              "[[rung]]\nname = \"decayed\"\non = \"base\"\nset = { optimizer.weight_decay = 0.1 }\n");
+    const Words ladder{"compare", "--ladder", job.file("ladder.toml"), "--scale", "small", "--dry-run"};
+    // The scale's number of heads does not divide the width.
+    CHECK_THAT(run(ladder).err, contains("model.heads"));
+    CHECK(run(with(ladder, {"--set", "model.heads=2", "--set", "optimizer.weight_decay=0.2"})).code == 0);
+    const auto outcome = run(with(ladder, {"--set", "optimizer.lr=1e-3"}));
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err,
+               contains("--set #1: optimizer.lr would change nothing, for every rung has a value "
+                        "of its own"));
+}
+
 TEST_CASE("a gate over a ladder cannot tell of rungs that did not run") {
     const TinyJob job;
     write_ladder(job, rungs);

@@ -119,6 +119,18 @@ TEST_CASE("a ladder's rungs stand parents first, each with the values of all tha
     CHECK(std::ranges::count(arms[0].overrides, "model.layers=2") == 1);
 }
 
+TEST_CASE("a value that is given takes the place of what a ladder or its scale sets of all rungs") {
+    auto ladder = ladder_of(good);
+    ladder.leave_out({"model.layers=4", "batch.size=3"});
+    const auto& small = ladder.scales.at("small");
+    CHECK(ladder.values(0, &small) == std::vector<std::string>{"train.epochs=1", "batch.size=1",
+                                                               "model.dropout=0.0",
+                                                               "linear.backend=[\"gemm\", \"torch\"]"});
+    CHECK_THAT(ladder.heading("small"), !contains("model.layers"));
+    ladder.leave_out({"train.epochs=2"});
+    CHECK(ladder.values(0, nullptr).front() == "batch.size=8");
+}
+
 TEST_CASE("below each rung stands all that is on it, wherever the file has it") {
     const auto ladder = ladder_of(R"(title = "A tree"
 config = "job.toml"

@@ -147,6 +147,7 @@ public:
         if (is_foreign(request_.job, job.files)) refuse_foreign_arms(named);
         auto list = compare::list_arms(request_.written, named, request_.least);
         if (!list.problems.empty()) throw Failure(joined(list.problems, "\n"));
+        refuse_without_effect(list.arms, "arm");
         refuse_too_many(list.arms.size(), "arm", ", --one-at-a-time takes the values of --vary one by one");
         external_ =
             std::ranges::any_of(list.arms, [](const compare::ArmSpec& arm) { return arm.external(); });
@@ -175,8 +176,26 @@ private:
                           ", which share the time of --time; --yes compares them all" + another_way);
     }
 
+    // Who gives a value means it to count.
+    void refuse_without_effect(const std::vector<compare::ArmSpec>& arms, const std::string& what) const {
+        std::vector<std::string> problems;
+        for (std::size_t i = 0; i < request_.job.overrides.size(); ++i) {
+            const auto key = compare::key_of(request_.job.overrides[i]);
+            const bool counts = std::ranges::any_of(arms, [&](const compare::ArmSpec& arm) {
+                return !arm.external() &&
+                       std::ranges::find(arm.overrides, key, compare::key_of) == arm.overrides.end();
+            });
+            if (!counts)
+                problems.push_back(config::place_of_override(i) + ": " + key +
+                                   " would change nothing, for every " + what +
+                                   " has a value of its own; leave it out here, or there");
+        }
+        if (!problems.empty()) throw Failure(joined(problems, "\n"));
+    }
+
     // Those that can be served here; of the others why not.
     CheckedArms rungs(std::vector<std::string> files) {
+        refuse_without_effect(request_.rungs, "rung");
         refuse_too_many(request_.rungs.size(), "rung", "");
         files.push_back(request_.rungs_from);
         std::vector<config::ArmConfig> named;
@@ -337,7 +356,7 @@ private:
     std::string place_of(const compare::ArmSpec& arm, std::size_t value) const {
         if (arm.overrides.size() < 2) return arm.written_in;
         if (!request_.rungs.empty() || arm.written_in == "--stacks")
-            return arm.written_in + ", " + arm.overrides[value].substr(0, arm.overrides[value].find('='));
+            return arm.written_in + ", " + compare::key_of(arm.overrides[value]);
         return arm.written_in + (arm.levels.empty() ? ", value " : " #") + std::to_string(value + 1);
     }
 

@@ -57,6 +57,7 @@ void read_ladder(CompareOptions& options) {
     auto read = compare::read_ladder(options.ladder_file);
     if (const auto* const problems = std::get_if<std::string>(&read)) throw Failure(*problems);
     options.ladder = std::get<compare::Ladder>(std::move(read));
+    options.ladder->leave_out(options.arms.job.overrides);
     const compare::LadderScale* scale = nullptr;
     if (!options.scale.empty()) {
         const auto found = options.ladder->scales.find(options.scale);

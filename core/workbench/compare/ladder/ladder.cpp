@@ -6,11 +6,10 @@
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/number_text.h"
+#include "core/workbench/compare/experiment/arm_keys.h"
 
 namespace switchyard::compare {
 namespace {
-
-std::string key_of(const std::string& value) { return value.substr(0, value.find('=')); }
 
 void put(std::vector<std::string>& values, const std::string& value) {
     std::erase_if(values, [&](const std::string& old) { return key_of(old) == key_of(value); });
@@ -56,6 +55,15 @@ std::optional<std::size_t> Ladder::find(const std::string& name) const {
 
 std::optional<std::size_t> Ladder::parent(std::size_t rung) const {
     return rungs[rung].on.empty() ? std::nullopt : find(rungs[rung].on);
+}
+
+void Ladder::leave_out(const std::vector<std::string>& given) {
+    const auto is_given = [&](const std::string& value) {
+        return std::ranges::any_of(given,
+                                   [&](const std::string& one) { return key_of(one) == key_of(value); });
+    };
+    std::erase_if(set, is_given);
+    for (auto& [name, scale] : scales) std::erase_if(scale.set, is_given);
 }
 
 std::string Ladder::heading(const std::string& scale) const {

@@ -51,6 +51,10 @@ struct Ladder {
     std::map<std::string, LadderScale> scales;
     std::vector<Rung> rungs;  // below each all that stands on it, else in the order of the file
 
+    // What the ladder and its scales set of all rungs, but for the keys of these values, which are given
+    // instead. Rungs keep what is their own.
+    void leave_out(const std::vector<std::string>& given);
+
     // The title, and what `--scale NAME` makes other than it says; `scale` may be empty.
     std::string heading(const std::string& scale) const;
     std::string folder() const;       // of the file

@@ -45,6 +45,16 @@ std::string page_interval(const Interval& interval, int significant) {
            page_number(interval.high, significant) + "]";
 }
 
+std::string page_ratio(double value) {
+    const bool far = std::isfinite(value) && value > 0.0 && (value >= 1e4 || value < 1e-3);
+    return far ? short_scientific(value, 2) : page_number(value);
+}
+
+std::string page_ratio(const Interval& interval) {
+    return page_ratio(interval.median) + " [" + page_ratio(interval.low) + ", " + page_ratio(interval.high) +
+           "]";
+}
+
 std::string duration_text(double seconds) {
     if (!std::isfinite(seconds) || seconds < 0.0) return "unknown";
     if (seconds < 59.5) return page_number(seconds, 2) + " s";

@@ -16,6 +16,10 @@ std::string page_number(double value, int significant = 3);
 // "124 [122, 128]".
 std::string page_interval(const Interval& interval, int significant = 3);
 
+// A ratio, of which the ends of a wide interval may be far from 1: "1.02 [1.2e-7, 3.4e7]".
+std::string page_ratio(double value);
+std::string page_ratio(const Interval& interval);
+
 // "1.20e+04" as "1.2e4".
 std::string short_scientific(double value, int significant);
 

@@ -68,6 +68,7 @@ th { text-align: left; color: var(--muted); font-weight: 600; }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word; }
 th:last-child, td:last-child { padding-right: 0; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td .interval { white-space: normal; }
 td .why { display: block; color: var(--muted); font-size: .93em; overflow-wrap: anywhere; }
 thead th, .whole { white-space: nowrap; }
 .cards thead th { white-space: normal; vertical-align: bottom; }

@@ -24,6 +24,10 @@ struct Scale {
     }
 };
 
+// An interval that is far wider than the medians are apart does not squeeze them: it leaves the plot.
+constexpr double most_beyond_medians = 5.0;
+constexpr double margin_beside = 12.0;  // left and right of the plot
+
 bool usable(double value) { return std::isfinite(value) && value > 0.0; }
 
 void linear_ticks(Scale& scale, int count) {
@@ -34,8 +38,8 @@ void linear_ticks(Scale& scale, int count) {
     scale.labels = tick_labels(axis);
 }
 
-// Labels that would touch go: 1 stays, and on both sides of it what is far enough from the last that
-// stays.
+// Labels that would touch go, and those that would leave the picture: 1 stays, and on both sides of it what
+// is far enough from the last that stays.
 void thin_out(Scale& scale) {
     const auto count = static_cast<std::ptrdiff_t>(scale.ticks.size());
     const auto one = std::find(scale.ticks.begin(), scale.ticks.end(), 1.0) - scale.ticks.begin();
@@ -47,7 +51,9 @@ void thin_out(Scale& scale) {
         const auto place = [&](std::ptrdiff_t i) {
             return scale.at(scale.ticks[static_cast<std::size_t>(i)]);
         };
-        return std::abs(place(at) - place(last)) >= needed;
+        const double half = digit_width * static_cast<double>(size(at)) / 2.0;
+        const bool shown = place(at) - half >= 0.0 && place(at) + half <= scale.right + margin_beside;
+        return shown && std::abs(place(at) - place(last)) >= needed;
     };
     for (const std::ptrdiff_t step : {-1, 1}) {
         auto last = middle;
@@ -90,11 +96,14 @@ Scale scale_of(const ForestPlot& plot, double left, double right) {
     scale.low = 1.0 - plot.margin;
     scale.high = 1.0 + plot.margin;
     for (const auto& row : plot.rows) {
-        for (const double value : {row.ratio.low, row.ratio.median, row.ratio.high}) {
-            if (!usable(value)) continue;
-            scale.low = std::min(scale.low, value);
-            scale.high = std::max(scale.high, value);
-        }
+        if (!usable(row.ratio.median)) continue;
+        scale.low = std::min(scale.low, row.ratio.median);
+        scale.high = std::max(scale.high, row.ratio.median);
+    }
+    const double least = scale.low / most_beyond_medians, most = scale.high * most_beyond_medians;
+    for (const auto& row : plot.rows) {
+        if (usable(row.ratio.low)) scale.low = std::min(scale.low, std::max(row.ratio.low, least));
+        if (usable(row.ratio.high)) scale.high = std::max(scale.high, std::min(row.ratio.high, most));
     }
     const double margin = std::pow(scale.high / scale.low, 0.06);
     scale.low /= margin;
@@ -118,8 +127,15 @@ std::string row_of(const ForestPlot::Row& row, const Scale& scale, double top, b
     const double y = top + (two_lines ? 46.0 : 30.0);
     if (usable(row.ratio.low) && usable(row.ratio.high)) {
         const double low = scale.at(row.ratio.low), high = scale.at(row.ratio.high);
-        svg += "<path class=\"whisker\" d=\"M" + px(low) + " " + px(y) + "H" + px(high) + "M" + px(low) +
-               " " + px(y - 5.0) + "v10M" + px(high) + " " + px(y - 5.0) + "v10\"/>\n";
+        // An end is a stroke where it lies in the plot, and an arrow where it goes on.
+        const std::string begin = row.ratio.low < scale.low
+                                      ? "M" + px(low + 5.0) + " " + px(y - 5.0) + "l-5 5l5 5"
+                                      : "M" + px(low) + " " + px(y - 5.0) + "v10";
+        const std::string end = row.ratio.high > scale.high
+                                    ? "M" + px(high - 5.0) + " " + px(y - 5.0) + "l5 5l-5 5"
+                                    : "M" + px(high) + " " + px(y - 5.0) + "v10";
+        svg +=
+            "<path class=\"whisker\" d=\"M" + px(low) + " " + px(y) + "H" + px(high) + begin + end + "\"/>\n";
     }
     if (usable(row.ratio.median)) {
         svg += "<circle cx=\"" + px(scale.at(row.ratio.median)) + "\" cy=\"" + px(y) +
@@ -133,7 +149,7 @@ std::string row_of(const ForestPlot::Row& row, const Scale& scale, double top, b
 std::string forest_plot(const ForestPlot& plot, const Canvas& canvas) {
     const bool two_lines = canvas.width < 500.0;
     const double pitch = two_lines ? 62.0 : 46.0;
-    const Scale scale = scale_of(plot, 12.0, canvas.width - 12.0);
+    const Scale scale = scale_of(plot, margin_beside, canvas.width - margin_beside);
     const double bottom = pitch * static_cast<double>(plot.rows.size()) + 6.0;
     std::string svg = open_plot(plot.title, plot.description, canvas.width, bottom + 42.0, canvas.css);
     const double from = scale.at(1.0 - plot.margin), to = scale.at(1.0 + plot.margin);

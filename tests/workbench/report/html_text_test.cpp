@@ -53,6 +53,8 @@ TEST_CASE("numbers keep the digits that were asked for, and whole numbers all of
     CHECK(page_number(476.613) == "477");
     CHECK(page_number(INFINITY) == "not finite");
     CHECK(page_interval({1.5, 1.25, 1.755}) == "1.50 [1.25, 1.75]");
+    CHECK(page_ratio({1.5, 0.25, 1234.6}) == "1.50 [0.250, 1,235]");
+    CHECK(page_ratio({1.02, 1.23e-7, 34'000'000.0}) == "1.02 [1.2e-7, 3.4e7]");
 }
 
 TEST_CASE("times have units that fit") {

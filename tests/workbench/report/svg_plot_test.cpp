@@ -168,11 +168,22 @@ TEST_CASE("a roofline's dots lie where their operations and bytes are") {
     CHECK(unbalanced(roofline({}, {380.0, 200.0, ""})) == "");
 }
 
-TEST_CASE("numbers below a plot of ratios never touch, whatever the ratios are") {
+TEST_CASE("an interval of a ratio that is far wider than the medians are apart leaves the plot") {
+    ForestPlot plot{"T", "", "times", 0.02, {}};
+    plot.rows.push_back({"wide", "", Interval{1.02, 1e-6, 1e6}, Hue::a});
+    plot.rows.push_back({"fast", "", Interval{2.0, 1.9, 2.1}, Hue::b});
+    const auto svg = forest_plot_for_all(plot);
+    CHECK(unbalanced(svg) == "");
+    CHECK_THAT(svg, contains("l-5 5l5 5") && contains("l5 5l-5 5"));  // arrows
+    CHECK_THAT(svg, contains(">2.0<") && !contains(">100<") && !contains("1,000,000"));
+}
+
+TEST_CASE("numbers below a plot of ratios touch neither each other nor the edge, whatever the ratios are") {
     for (const double low : {0.003, 0.2, 0.45, 0.5, 0.62, 0.74, 0.8}) {
-        for (const double high : {1.3, 1.7, 2.1, 3.4, 8.0, 60.0, 4000.0}) {
+        for (const double high : {1.3, 1.7, 2.1, 3.4, 8.0, 60.0, 4000.0, 1.1e6}) {
             ForestPlot plot{"T", "", "times", 0.02, {}};
-            plot.rows.push_back({"a", "", Interval{1.1, low, high}, Hue::a});
+            plot.rows.push_back({"a", "", Interval{low, low, low}, Hue::a});
+            plot.rows.push_back({"b", "", Interval{high, high, high}, Hue::b});
             const auto svg = forest_plot(plot, {380, 0, ""});
             INFO(low << " to " << high << "\n" << svg);
             const std::regex tick(
@@ -182,7 +193,8 @@ TEST_CASE("numbers below a plot of ratios never touch, whatever the ratios are")
             for (std::sregex_iterator at(svg.begin(), svg.end(), tick), none; at != none; ++at, ++count) {
                 const double half = 3.6 * static_cast<double>((*at)[2].length());  // 7.2 pixels a digit
                 const double x = std::stod((*at)[1]);
-                CHECK(x - half >= end);
+                CHECK(x - half >= std::max(end, 0.0));
+                CHECK(x + half <= 380.0);
                 end = x + half;
             }
             CHECK(count >= 2);

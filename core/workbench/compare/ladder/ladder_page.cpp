@@ -24,7 +24,7 @@ std::optional<base::Interval> interval_of(const std::optional<bench::RatioEstima
 
 std::string ratio_html(const std::optional<bench::RatioEstimate>& estimate) {
     const auto ratio = interval_of(estimate);
-    return ratio ? report::page_interval(*ratio) : "–";
+    return ratio ? ratio_cell(*ratio) : "–";
 }
 
 // Of the nearest rung below that ran, or of the ground.
@@ -56,7 +56,7 @@ std::string waterfall_of(const std::string& title, const std::vector<LadderRow>&
             drawn.ratio = base::Interval{1.0, 1.0, 1.0};
             drawn.from = 0.0;
         } else if (const auto ratio = interval_of(row.over_base)) {
-            drawn.label = report::page_interval(*ratio);
+            drawn.label = report::page_ratio(*ratio);
             if (const auto step = interval_of(row.over_parent)) drawn.label += "  " + effect_text(*step);
             drawn.ratio = ratio;
             drawn.from = from_of(row, rows);

@@ -26,6 +26,13 @@ std::optional<base::Interval> known(const base::Interval& interval) {
     return base::Interval{interval.median, bound(interval.low), bound(interval.high)};
 }
 
+std::string ratio_cell(const base::Interval& ratio) {
+    const auto text = report::page_ratio(ratio);
+    const auto ends = text.find('[');
+    return "<span class=\"interval\">" + text.substr(0, ends) + "<span class=\"whole\">" + text.substr(ends) +
+           "</span></span>";
+}
+
 std::string why(const std::string& reason) {
     return reason.empty() ? "" : " <span class=\"why\">" + escape(shortened(reason, 400)) + "</span>";
 }

@@ -24,6 +24,9 @@ std::string page_value(double value, int significant = 3);
 // The bounds of a single sample are not known: then it stands alone. Nothing: there is no value.
 std::optional<base::Interval> known(const base::Interval& interval);
 
+// A ratio in a cell of a table: what does not fit beside its median stands below it.
+std::string ratio_cell(const base::Interval& ratio);
+
 // Beside a value, smaller; "" where there is nothing to say.
 std::string why(const std::string& reason);
 std::string notice(const std::string& text);

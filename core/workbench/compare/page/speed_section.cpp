@@ -65,7 +65,7 @@ std::string ratios(const Comparison& comparison) {
         if (!ratio) continue;
         any = true;
         plot.rows.push_back(
-            {arm, page_interval(*ratio) + "  " + in_words(name(pair->verdict)), *ratio, hue_of(at)});
+            {arm, report::page_ratio(*ratio) + "  " + in_words(name(pair->verdict)), *ratio, hue_of(at)});
         base::add_item(plot.description, arm + ": " + plot.rows.back().label, "; ");
     }
     if (!any) return "";
@@ -89,7 +89,7 @@ std::string evidence(const Comparison& comparison) {
         if (pair == nullptr) continue;
         any = true;
         const auto ratio = known(pair->speedup);
-        table.row({escape(shortened(comparison.arms[at].spec.name, 100)), ratio ? page_interval(*ratio) : "–",
+        table.row({escape(shortened(comparison.arms[at].spec.name, 100)), ratio ? ratio_cell(*ratio) : "–",
                    page_value(pair->total_speedup), page_value(pair->p, 2), page_value(pair->p_corrected, 2),
                    page_value(pair->correlation, 2), in_words(name(pair->verdict)) + why(pair->note)},
                   {no_number, pair->speedup.median, pair->total_speedup, pair->p, pair->p_corrected,

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/workbench/compare/ladder/ladder_report.h"
+#include "core/workbench/compare/page/page_sections.h"
 #include "core/workbench/report/html_table.h"
 #include "core/workbench/report/html_text.h"
 #include "core/workbench/report/page_script.h"
@@ -187,6 +189,55 @@ command = ["a_program_that_is_not_there"]
                       "0.5"};
     check_page(page_of(job, words));
     check_page(page_of(job, with(words, {"--seeds", "2", "--steps", "2"})));  // a column more, of accuracies
+}
+
+TEST_CASE("intervals are shown whole however wide few blocks make them") {
+    if (browser().empty()) return skip(no_browser);
+    using namespace switchyard::compare;
+    Ladder ladder;
+    ladder.title = "Tiny";
+    for (const char* const name : {"the reference, which computes everything as it is", "attention by torch",
+                                   "products in bfloat16, batch 56"}) {
+        Rung rung;
+        rung.name = name;
+        if (!ladder.rungs.empty()) rung.on = ladder.rungs.back().name;
+        ladder.rungs.push_back(rung);
+    }
+    bench::RatioEstimate wide, narrow;
+    wide.ratio = {0.141, 2.3e-7, 3.4e7};
+    narrow.ratio = {1.12, 0.863, 1.45};
+    Comparison comparison;
+    comparison.arms.resize(ladder.rungs.size());
+    std::vector<LadderRow> rows;
+    RungPlace place;
+    place.batch = 56;
+    place.learning_rate = 2e-5;
+    for (std::size_t at = 0; at < ladder.rungs.size(); ++at) {
+        auto& arm = comparison.arms[at];
+        arm.spec.name = ladder.rungs[at].name;
+        arm.dtype = "bfloat16";
+        arm.step_ms = {12.3, 0.0012, 34567.8};
+        arm.samples_per_second = 123.4;
+        arm.tokens_per_second = 12345.6;
+        arm.peak_memory_bytes = 648'000'000;
+        arm.start_up_ms = 1234.5;
+        auto& row = rows.emplace_back();
+        row.rung = &ladder.rungs[at];
+        row.place = &place;
+        row.result = &arm;
+        row.depth = static_cast<int>(at);
+        row.accuracy = 0.8396;
+        if (at == 0) continue;
+        row.over_base = wide;
+        row.over_parent = at == 1 ? wide : narrow;
+        PairResult pair;
+        pair.arm = at;
+        pair.speedup = row.over_parent->ratio;
+        comparison.pairs.push_back(pair);
+    }
+    check_page(report::page("A page",
+                            "<h1>One</h1>" + ladder_section(ladder, "", rows) + speed_section(comparison),
+                            report::sort_script));
 }
 
 TEST_CASE("the page of an inference benchmark is shown whole at all widths") {

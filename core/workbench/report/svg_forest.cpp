@@ -126,16 +126,8 @@ std::string row_of(const ForestPlot::Row& row, const Scale& scale, double top, b
                      : text_at(scale.right, top + 13.0, "end", "value", label);
     const double y = top + (two_lines ? 46.0 : 30.0);
     if (usable(row.ratio.low) && usable(row.ratio.high)) {
-        const double low = scale.at(row.ratio.low), high = scale.at(row.ratio.high);
-        // An end is a stroke where it lies in the plot, and an arrow where it goes on.
-        const std::string begin = row.ratio.low < scale.low
-                                      ? "M" + px(low + 5.0) + " " + px(y - 5.0) + "l-5 5l5 5"
-                                      : "M" + px(low) + " " + px(y - 5.0) + "v10";
-        const std::string end = row.ratio.high > scale.high
-                                    ? "M" + px(high - 5.0) + " " + px(y - 5.0) + "l5 5l-5 5"
-                                    : "M" + px(high) + " " + px(y - 5.0) + "v10";
-        svg +=
-            "<path class=\"whisker\" d=\"M" + px(low) + " " + px(y) + "H" + px(high) + begin + end + "\"/>\n";
+        svg += whisker(scale.at(row.ratio.low), scale.at(row.ratio.high), y,
+                       row.ratio.low<scale.low, row.ratio.high> scale.high);
     }
     if (usable(row.ratio.median)) {
         svg += "<circle cx=\"" + px(scale.at(row.ratio.median)) + "\" cy=\"" + px(y) +

@@ -42,6 +42,15 @@ inline std::string line_from(double x1, double y1, double x2, double y2, const c
            "\" class=\"" + css + "\"/>\n";
 }
 
+// An interval at the height `y`. An end is a stroke where it lies in the plot, and an arrow where it goes on.
+inline std::string whisker(double low, double high, double y, bool goes_on_below, bool goes_on_above) {
+    const std::string top = " " + px(y - 5.0);
+    return "<path class=\"whisker\" d=\"M" + px(low) + " " + px(y) + "H" + px(high) +
+           (goes_on_below ? "M" + px(low + 5.0) + top + "l-5 5l5 5" : "M" + px(low) + top + "v10") +
+           (goes_on_above ? "M" + px(high - 5.0) + top + "l5 5l-5 5" : "M" + px(high) + top + "v10") +
+           "\"/>\n";
+}
+
 inline std::string open_plot(const std::string& title, const std::string& description, double width,
                              double height, const std::string& css) {
     return "<svg class=\"plot " + css + "\" viewBox=\"0 0 " + px(width) + " " + px(height) +

@@ -43,16 +43,10 @@ std::string bar_of(const Waterfall::Row& row, const SpeedScale& scale, double y)
     std::string svg = "<rect x=\"" + px(std::min(from, to)) + "\" y=\"" + px(y) + "\" width=\"" +
                       px(std::max(2.0, std::abs(to - from))) + "\" height=\"14\" class=\"bar fill-" + hue +
                       "\"/>\n" + line_from(from, y - 3.0, from, y + 17.0, "axis");
-    const double middle = y + 7.0;
     if (std::isfinite(row.ratio->low) && std::isfinite(row.ratio->high)) {
         const double low = scale.at(std::max(row.ratio->low, scale.axis.low));
         const double high = std::min(scale.at(row.ratio->high), scale.right);
-        // Its end is a stroke where it ends in the plot, and an arrow where it goes on.
-        const auto end = row.ratio->high > scale.axis.high
-                             ? "M" + px(high - 5.0) + " " + px(middle - 5.0) + "l5 5l-5 5"
-                             : "M" + px(high) + " " + px(middle - 5.0) + "v10";
-        svg += "<path class=\"whisker\" d=\"M" + px(low) + " " + px(middle) + "H" + px(high) + "M" + px(low) +
-               " " + px(middle - 5.0) + "v10" + end + "\"/>\n";
+        svg += whisker(low, high, y + 7.0, false, row.ratio->high > scale.axis.high);
     }
     return svg;
 }

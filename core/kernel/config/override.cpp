@@ -58,6 +58,10 @@ Document refused(const std::string& file, const std::string& message) {
 
 }  // namespace
 
+std::string override_key(std::string_view text) {
+    return std::string(trimmed(text.substr(0, std::min(text.find('='), text.size()))));
+}
+
 std::string override_text(std::string_view text) {
     return is_bare_word(text) && !is_toml_value(text) ? std::string(text) : toml_string(text);
 }
@@ -65,7 +69,7 @@ std::string override_text(std::string_view text) {
 Document parse_override(std::string_view text, const std::string& file) {
     if (auto problems = guard_text(text, file); !problems.empty()) return {{}, std::move(problems)};
     const auto equals = text.find('=');
-    const auto key = trimmed(text.substr(0, std::min(equals, text.size())));
+    const auto key = override_key(text);
     if (equals == std::string_view::npos) return refused(file, "there is no `=`");
     if (key.empty() || key.front() == '[' || key.front() == '#')
         return refused(file, "there is no key before `=`");

@@ -12,6 +12,9 @@ namespace switchyard::config {
 // "attention.backend=[flash, chunked]" as a document of one value. Places are columns of `text`.
 Document parse_override(std::string_view text, const std::string& file);
 
+// "attention.backend" of the same.
+std::string override_key(std::string_view text);
+
 // `text` as the VALUE of one, so that it is read back as this text.
 std::string override_text(std::string_view text);
 

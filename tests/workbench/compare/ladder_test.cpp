@@ -127,7 +127,7 @@ TEST_CASE("a value that is given takes the place of what a ladder or its scale s
                                                                "model.dropout=0.0",
                                                                "linear.backend=[\"gemm\", \"torch\"]"});
     CHECK_THAT(ladder.heading("small"), !contains("model.layers"));
-    ladder.leave_out({"train.epochs=2"});
+    ladder.leave_out({"train.epochs = 2"});
     CHECK(ladder.values(0, nullptr).front() == "batch.size=8");
 }
 

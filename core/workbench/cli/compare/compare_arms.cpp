@@ -9,6 +9,7 @@
 #include "core/kernel/base/child_process.h"
 #include "core/kernel/base/problem_lines.h"
 #include "core/kernel/config/mesh_checks.h"
+#include "core/kernel/config/override.h"
 #include "core/kernel/config/trainable.h"
 #include "core/kernel/machine/cpu_allocator.h"
 #include "core/kernel/resolver/measured.h"
@@ -180,10 +181,10 @@ private:
     void refuse_without_effect(const std::vector<compare::ArmSpec>& arms, const std::string& what) const {
         std::vector<std::string> problems;
         for (std::size_t i = 0; i < request_.job.overrides.size(); ++i) {
-            const auto key = compare::key_of(request_.job.overrides[i]);
+            const auto key = config::override_key(request_.job.overrides[i]);
             const bool counts = std::ranges::any_of(arms, [&](const compare::ArmSpec& arm) {
                 return !arm.external() &&
-                       std::ranges::find(arm.overrides, key, compare::key_of) == arm.overrides.end();
+                       std::ranges::find(arm.overrides, key, config::override_key) == arm.overrides.end();
             });
             if (!counts)
                 problems.push_back(config::place_of_override(i) + ": " + key +
@@ -356,7 +357,7 @@ private:
     std::string place_of(const compare::ArmSpec& arm, std::size_t value) const {
         if (arm.overrides.size() < 2) return arm.written_in;
         if (!request_.rungs.empty() || arm.written_in == "--stacks")
-            return arm.written_in + ", " + compare::key_of(arm.overrides[value]);
+            return arm.written_in + ", " + config::override_key(arm.overrides[value]);
         return arm.written_in + (arm.levels.empty() ? ", value " : " #") + std::to_string(value + 1);
     }
 

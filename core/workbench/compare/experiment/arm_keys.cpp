@@ -30,8 +30,6 @@ std::string expected(const std::string& what, std::string_view got) {
 
 }  // namespace
 
-std::string key_of(const std::string& value) { return value.substr(0, value.find('=')); }
-
 std::vector<std::string> without_arm_keys(const std::vector<std::string>& overrides) {
     std::vector<std::string> rest;
     std::ranges::copy_if(overrides, std::back_inserter(rest), [](const std::string& one) {

@@ -1,6 +1,6 @@
 // Values of an arm that are no keys of the configuration and stand beside them: "ranks=2", processes that
 // share its steps, and "slowed=3", percent by which each of its steps is made to take longer, of an arm that
-// a comparison has to find slower (self_test.h); and which key a value is of.
+// a comparison has to find slower (self_test.h).
 //
 // No LibTorch here.
 #pragma once
@@ -11,9 +11,6 @@
 #include "core/workbench/compare/experiment/comparison.h"
 
 namespace switchyard::compare {
-
-// "optimizer.lr" of "optimizer.lr=1e-4".
-std::string key_of(const std::string& value);
 
 // The values that are keys of the configuration.
 std::vector<std::string> without_arm_keys(const std::vector<std::string>& overrides);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/kernel/base/printable.h"
+#include "core/kernel/config/override.h"
 #include "core/kernel/config/table.h"
 #include "core/workbench/compare/experiment/arm_keys.h"
 #include "core/workbench/compare/experiment/stack_arm.h"
@@ -168,7 +169,7 @@ private:
 
     std::vector<std::string> read_vary(const std::string& text) {
         const auto equals = text.find('=');
-        const auto key = trimmed(text.substr(0, std::min(equals, text.size())));
+        const auto key = config::override_key(text);
         std::vector<std::string> choices;
         if (equals != std::string::npos && !key.empty()) {
             for (const auto& value : split_outside(text.substr(equals + 1), ',')) {

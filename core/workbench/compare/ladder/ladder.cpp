@@ -6,13 +6,15 @@
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/number_text.h"
-#include "core/workbench/compare/experiment/arm_keys.h"
+#include "core/kernel/config/override.h"
 
 namespace switchyard::compare {
 namespace {
 
 void put(std::vector<std::string>& values, const std::string& value) {
-    std::erase_if(values, [&](const std::string& old) { return key_of(old) == key_of(value); });
+    std::erase_if(values, [&](const std::string& old) {
+        return config::override_key(old) == config::override_key(value);
+    });
     values.push_back(value);
 }
 
@@ -59,8 +61,9 @@ std::optional<std::size_t> Ladder::parent(std::size_t rung) const {
 
 void Ladder::leave_out(const std::vector<std::string>& given) {
     const auto is_given = [&](const std::string& value) {
-        return std::ranges::any_of(given,
-                                   [&](const std::string& one) { return key_of(one) == key_of(value); });
+        return std::ranges::any_of(given, [&](const std::string& one) {
+            return config::override_key(one) == config::override_key(value);
+        });
     };
     std::erase_if(set, is_given);
     for (auto& [name, scale] : scales) std::erase_if(scale.set, is_given);

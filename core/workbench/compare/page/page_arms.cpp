@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/kernel/base/joined.h"
-#include "core/workbench/compare/experiment/arm_keys.h"
+#include "core/kernel/config/override.h"
 
 namespace switchyard::compare {
 
@@ -57,7 +57,7 @@ std::vector<std::string> differing_keys(const Comparison& comparison) {
     };
     for (const auto& arm : comparison.arms) {
         for (const auto& value : arm.spec.overrides) {
-            const auto key = key_of(value);
+            const auto key = config::override_key(value);
             const bool in_all = std::all_of(comparison.arms.begin(), comparison.arms.end(),
                                             [&](const ArmResult& other) { return sets(other, value); });
             if (!in_all && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);

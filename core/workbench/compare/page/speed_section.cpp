@@ -6,7 +6,7 @@
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/number_text.h"
-#include "core/workbench/compare/experiment/arm_keys.h"
+#include "core/kernel/config/override.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/page/page_arms.h"
 #include "core/workbench/compare/page/page_parts.h"
@@ -30,7 +30,7 @@ constexpr double no_number = std::numeric_limits<double>::quiet_NaN();  // that 
 std::string settings_of(const ArmResult& arm, const std::vector<std::string>& keys) {
     std::string text;
     for (const auto& value : arm.spec.overrides) {
-        if (std::find(keys.begin(), keys.end(), key_of(value)) != keys.end())
+        if (std::find(keys.begin(), keys.end(), config::override_key(value)) != keys.end())
             base::add_item(text, value, " ");
     }
     return text;

@@ -2,6 +2,7 @@
 // a mistake: a row.
 #include "core/kernel/loader/probe/mapped_files.h"
 
+#include "count_of.h"
 #include "fixture.h"
 
 #include <switchyard_test.h>
@@ -143,11 +144,7 @@ TEST_CASE("all mistakes are told in one pass") {
     const Made made =
         make("name = \"A\"\nversion = 1\nvendor = \"\"\nlicense = \"l\"\nsummary = \"s\"\nx = 1\n" +
              component + "priority = 1.5\n");
-    std::size_t errors = 0;
-    for (std::size_t at = made.ran.output.find("error:"); at != std::string::npos;
-         at = made.ran.output.find("error:", at + 1))
-        ++errors;
-    CHECK(errors == 5);
+    CHECK(count_of(made.ran.output, "error:") == 5);
 }
 
 TEST_CASE("the plugin is called as its target, and LibTorch must be where it is said to be") {

@@ -1,6 +1,7 @@
 // switchyard plugins list | info | doctor, with the plugins of this build and with bad ones beside them.
 #include "run_switchyard.h"
 
+#include "count_of.h"
 #include "json_schema.h"
 
 #include <algorithm>
@@ -154,10 +155,7 @@ TEST_CASE("a folder of plugins that every user may write is told once, however m
     fs::permissions(folder, fs::perms::others_write, fs::perm_options::add);
     const RunOptions options{{{"SWITCHYARD_PLUGIN_PATH", folder.string()}}};
     const auto times = [&](const std::string& text) {
-        const auto part = folder.string() + " may be written by every user";
-        int count = 0;
-        for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-        return count;
+        return count_of(text, folder.string() + " may be written by every user");
     };
     const auto listed = run({"plugins", "list"}, options);
     INFO(listed.out);

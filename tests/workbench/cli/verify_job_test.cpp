@@ -1,6 +1,7 @@
 // switchyard plugins verify --config: the components, options and requests of a plan; and --junit.
 #include "run_switchyard.h"
 
+#include "count_of.h"
 #include "json_schema.h"
 
 #include <filesystem>
@@ -44,12 +45,6 @@ std::string text_of(const std::string& file) {
     std::ostringstream text;
     text << std::ifstream(file).rdbuf();
     return text.str();
-}
-
-std::size_t count_of(const std::string& text, const std::string& part) {
-    std::size_t count = 0;
-    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-    return count;
 }
 
 }  // namespace

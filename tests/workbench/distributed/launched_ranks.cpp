@@ -139,10 +139,4 @@ void check_all_end_when_one_is_killed(const Words& sets) {
     for (const auto rank : ranks) CHECK_FALSE(is_alive(rank));
 }
 
-std::size_t count_of(const std::string& text, const std::string& part) {
-    std::size_t count = 0;
-    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-    return count;
-}
-
 }  // namespace switchyard::test

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "count_of.h"
 #include "processes.h"
 #include "tiny_job.h"
 
@@ -51,7 +52,5 @@ struct RefusedRanks {
 void check_refused_ranks(const Words& base, const std::vector<RefusedRanks>& cases);
 // Two ranks that train with these, of which the second is killed.
 void check_all_end_when_one_is_killed(const Words& sets);
-
-std::size_t count_of(const std::string& text, const std::string& part);
 
 }  // namespace switchyard::test

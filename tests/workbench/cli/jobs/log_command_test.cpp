@@ -3,6 +3,7 @@
 #include <csignal>
 #include <sstream>
 
+#include "count_of.h"
 #include "tiny_job.h"
 
 #include <switchyard_test.h>
@@ -55,13 +56,7 @@ std::vector<std::string> inner(std::vector<std::string> lines) {
     return {lines.begin() + 1, lines.end() - 1};
 }
 
-std::size_t warnings_in(const std::string& text) {
-    std::size_t count = 0;
-    for (auto at = text.find("warning: log.command"); at != std::string::npos;
-         at = text.find("warning: log.command", at + 1))
-        ++count;
-    return count;
-}
+std::size_t warnings_in(const std::string& text) { return count_of(text, "warning: log.command"); }
 
 }  // namespace
 

@@ -7,10 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/workbench/bench/measure/simulated_blocks.h"
+#include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/ladder/ladder_report.h"
+#include "core/workbench/compare/page/page_parts.h"
 #include "core/workbench/report/svg_waterfall.h"
 
 #include "balanced.h"
+#include "count_of.h"
 
 #include <switchyard_test.h>
 
@@ -247,11 +250,11 @@ on = "cuda"
     CHECK_THAT(text, contains("no device <cuda>"));
     CHECK_THAT(text, contains(" start-up ") && contains(" 12.3 s ") && contains(" 18.5 s "));
     // What all have alike is told once, and what of none is known not at all; each line is a rung.
-    CHECK_THAT(text, contains("\n  all rungs: batch 8, lr 0.000020\n") && contains(" start-up   memory\n"));
+    CHECK_THAT(text, contains("\n  all rungs: batch 8, lr 2e-5\n") && contains(" start-up   memory\n"));
     auto unlike = made;
     unlike.places[1].batch = 16;
     const auto others = ladder_text(ladder, "", ladder_rows(ladder, unlike.places, unlike.comparison));
-    CHECK_THAT(others, contains("\n  all rungs: lr 0.000020\n") && contains(" batch ") && contains(" 16 "));
+    CHECK_THAT(others, contains("\n  all rungs: lr 2e-5\n") && contains(" batch ") && contains(" 16 "));
     const auto json = ladder_json(ladder, "small", rows);
     CHECK(json["scale"] == "small");
     CHECK(json["rungs"][3]["status"] == "unavailable");
@@ -277,6 +280,49 @@ on = "cuda"
     CHECK_THAT(ladder_text(scaled, "small", rows), contains(said + "\n"));
     CHECK_THAT(ladder_section(scaled, "small", rows), contains("<p>" + said + "</p>"));
     CHECK_THAT(ladder_section(scaled, "", rows), contains("<p>a model of 6 layers</p>"));
+}
+
+TEST_CASE("why several rungs did not run is told once where it is the same") {
+    const auto ladder = ladder_of(R"(title = "A tree"
+config = "job.toml"
+[[rung]]
+name = "base"
+[[rung]]
+name = "cuda"
+on = "base"
+[[rung]]
+name = "graphs"
+on = "cuda"
+[[rung]]
+name = "eager"
+on = "base"
+[[rung]]
+name = "compiled"
+on = "eager"
+)");
+    auto made = climbed(ladder, {1.0, 0.0, 0.0, 1.0, 1.0});
+    for (const std::size_t at : {1, 2}) {
+        made.comparison.arms[at].status = ArmStatus::failed;
+        made.comparison.arms[at].reason = "no module named <torch>";
+    }
+    const auto rows = ladder_rows(ladder, made.places, made.comparison);
+    const auto text = ladder_text(ladder, "", rows);
+    CHECK_THAT(text,
+               contains("no module named <torch>\n") && contains("as eager\n") && contains("as cuda\n"));
+    CHECK(test::count_of(text, "no module named <torch>") == 1);
+    CHECK(test::count_of(text, "no device <cuda>") == 1);
+    const auto html = ladder_section(ladder, "", rows);
+    CHECK_THAT(html, contains("failed: as eager") && contains("unavailable: as cuda"));
+    CHECK(test::count_of(html, "no module named &lt;torch&gt;") == 1);
+    // Programs read each reason in full.
+    CHECK(ladder_json(ladder, "", rows)["rungs"][4]["reason"] == "no module named <torch>");
+
+    // Of arms without a ladder: one paragraph, one notice.
+    const auto alike = to_text(made.comparison);
+    CHECK_THAT(alike, contains("  eager, compiled: failed\n    no module named <torch>\n"));
+    CHECK(test::count_of(alike, "no module named <torch>") == 1);
+    CHECK_THAT(arm_notices({&made.comparison.arms[0], &made.comparison.arms[1], &made.comparison.arms[2]}),
+               contains("<p class=\"notice\">eager, compiled: failed: no module named &lt;torch&gt;</p>\n"));
 }
 
 TEST_CASE("a ladder has a column of accuracy or perplexity where some rung was evaluated") {

@@ -23,6 +23,7 @@
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/runtime_setup.h"
 #include "core/workbench/cli/spin.h"
+#include "core/workbench/compare/experiment/alike.h"
 #include "core/workbench/compare/experiment/arm_keys.h"
 #include "core/workbench/model/planning.h"
 #include "core/workbench/model/weights/huggingface_config.h"
@@ -166,11 +167,6 @@ public:
     }
 
 private:
-    struct Complaint {
-        std::vector<std::string> names;
-        std::string problem;
-    };
-
     void refuse_too_many(std::size_t count, const std::string& what, const std::string& another_way) const {
         if (request_.most > 0 && count > request_.most)
             throw Failure("there are " + counted(count, what) +
@@ -229,19 +225,14 @@ private:
     // What is wrong with several alike is told once.
     void complain(const std::string& name, const std::string& problem) {
         ++faulty_;
-        for (auto& complaint : complaints_) {
-            if (complaint.problem != problem) continue;
-            complaint.names.push_back(name);
-            return;
-        }
-        complaints_.push_back({{name}, problem});
+        compare::add_alike(complaints_, name, problem);
     }
 
     [[noreturn]] void fail(std::size_t all, const std::string& what) const {
         std::string text;
-        for (const auto& complaint : complaints_)
-            text += what + (complaint.names.size() > 1 ? "s \"" : " \"") + joined(complaint.names, "\", \"") +
-                    "\":\n" + indented(complaint.problem);
+        for (const auto& [problem, names] : complaints_)
+            text += what + (names.size() > 1 ? "s \"" : " \"") + joined(names, "\", \"") + "\":\n" +
+                    indented(problem);
         throw Failure("nothing was run: " + std::to_string(faulty_) + " of " + counted(all, what) +
                       " cannot be compared\n" + text);
     }
@@ -456,7 +447,7 @@ private:
     double learning_rate_ = 0.0;
     std::vector<std::pair<config::Config, std::string>> looked_at_;
     std::set<std::string> told_;  // warnings of plans
-    std::vector<Complaint> complaints_;
+    std::vector<compare::Alike> complaints_;
     std::size_t faulty_ = 0;
 };
 

@@ -5,12 +5,12 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/kernel/base/executed_text.h"
+#include "core/workbench/compare/experiment/alike.h"
 #include "core/workbench/compare/experiment/comparison.h"
 
 namespace switchyard::compare {
@@ -31,7 +31,7 @@ std::string evaluation_text(const Comparison& comparison);
 // Of what evaluations are, and how far accuracies differ by chance; "": there are none.
 std::string evaluation_note(const Comparison& comparison);
 // Why arms that ran evaluated nothing, each reason with the names of its arms.
-std::vector<std::pair<std::string, std::string>> reasons_without_evaluation(const Comparison& comparison);
+std::vector<Alike> reasons_without_evaluation(const Comparison& comparison);
 
 // How others disturbed what was timed: "2 blocks repeated, for others had the processor; others took up to
 // 23 % of the processors in blocks that count". `most`: the largest share of a block that counts. Empty:

@@ -62,11 +62,11 @@ std::string speeds(const Comparison& comparison) {
                             {writes ? "prompts/s" : "samples/s"},
                             {writes ? "new tokens/s" : "tokens/s"},
                             {"memory"}});
-    std::string failures;
+    std::vector<Alike> failures;
     for (const auto& arm : comparison.arms) {
         if (!arm.ok()) {
             table.row({arm.spec.name, arm.dtype, status_text(arm.status)});
-            failures += "  " + arm.spec.name + ": " + status_text(arm.status) + "\n" + indented(arm.reason);
+            add_alike(failures, arm.spec.name, ": " + status_text(arm.status) + "\n" + indented(arm.reason));
             continue;
         }
         table.row(
@@ -78,7 +78,10 @@ std::string speeds(const Comparison& comparison) {
             table.note("NOT INTERLEAVED: measured before, read from " + arm.measured_before);
         for (const auto& key : arm.spec.differs) table.note("NOT A FAIR COMPARISON: " + key);
     }
-    return table.render("  ", width) + failures;
+    auto text = table.render("  ", width);
+    for (const auto& [failure, arms] : failures)
+        text += "  " + bench::wrap(base::joined(arms), width - 6, "      ") + failure;
+    return text;
 }
 
 std::string percent_text(double share) {

@@ -30,17 +30,10 @@ const Evaluation* any_evaluation(const Comparison& comparison) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> reasons_without_evaluation(const Comparison& comparison) {
-    std::vector<std::pair<std::string, std::string>> reasons;
-    for (const auto& arm : comparison.arms) {
-        if (!arm.ok() || arm.not_evaluated.empty()) continue;
-        const auto known =
-            std::ranges::find(reasons, arm.not_evaluated, &std::pair<std::string, std::string>::first);
-        if (known == reasons.end())
-            reasons.emplace_back(arm.not_evaluated, arm.spec.name);
-        else
-            base::add_item(known->second, arm.spec.name);
-    }
+std::vector<Alike> reasons_without_evaluation(const Comparison& comparison) {
+    std::vector<Alike> reasons;
+    for (const auto& arm : comparison.arms)
+        if (arm.ok() && !arm.not_evaluated.empty()) add_alike(reasons, arm.spec.name, arm.not_evaluated);
     return reasons;
 }
 
@@ -87,7 +80,7 @@ std::string evaluation_text(const Comparison& comparison) {
     if (const auto note = evaluation_note(comparison); !note.empty())
         text = table.render("  ", line) + paragraph(note);
     for (const auto& [reason, arms] : reasons_without_evaluation(comparison))
-        text += paragraph("not evaluated: " + arms + ": " + reason);
+        text += paragraph("not evaluated: " + base::joined(arms) + ": " + reason);
     return text.empty() ? "" : "\n" + text;
 }
 

@@ -7,6 +7,7 @@
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/number_text.h"
 #include "core/kernel/config/override.h"
+#include "core/workbench/report/number_text.h"
 
 namespace switchyard::compare {
 namespace {
@@ -29,6 +30,8 @@ std::string divided(const std::string& value, std::int64_t divisor) {
 
 }  // namespace
 
+std::string learning_rate_text(double value) { return report::short_scientific(value, 3); }
+
 std::string Published::text() const {
     std::string list;
     if (samples_per_second) base::add_item(list, base::digits(*samples_per_second) + " samples/s");
@@ -36,7 +39,7 @@ std::string Published::text() const {
     if (speedup) base::add_item(list, base::digits(*speedup) + " times");
     if (memory_gb) base::add_item(list, base::digits(*memory_gb) + " GB");
     if (batch) base::add_item(list, "batch " + std::to_string(*batch));
-    if (learning_rate) base::add_item(list, "lr " + base::digits(*learning_rate));
+    if (learning_rate) base::add_item(list, "lr " + learning_rate_text(*learning_rate));
     return list;
 }
 

@@ -15,6 +15,9 @@
 
 namespace switchyard::compare {
 
+// "2e-5".
+std::string learning_rate_text(double value);
+
 // Figures of others, on a machine of theirs; nothing: not published.
 struct Published {
     std::optional<double> samples_per_second, tokens_per_second, speedup, memory_gb;

@@ -61,7 +61,7 @@ std::string waterfall_of(const std::string& title, const std::vector<LadderRow>&
             drawn.ratio = ratio;
             drawn.from = from_of(row, rows);
         } else {
-            drawn.label = std::string(name(row.result->status));
+            drawn.label = row.status();
         }
         base::add_item(plot.description, drawn.name + ": " + drawn.label, "; ");
         plot.rows.push_back(std::move(drawn));
@@ -74,13 +74,12 @@ std::string waterfall_of(const std::string& title, const std::vector<LadderRow>&
            "</figure>\n";
 }
 
-std::string name_html(const LadderRow& row) {
+std::string name_html(const LadderRow& row, const std::vector<LadderRow>& rows) {
     std::string html = escape(shortened(row.rung->name, 100));
     if (!row.rung->on.empty()) html += why("on " + shortened(row.rung->on, 100));
     if (const auto published = row.rung->published.text(); !published.empty())
         html += why("published: " + published);
-    if (row.result == nullptr) html += why("unavailable: " + row.place->unavailable);
-    if (row.result != nullptr && !row.result->ok()) html += why(status_text(*row.result));
+    if (!row.ran()) html += why(row.status() + ": " + why_not_run(row, rows));
     return html;
 }
 
@@ -102,15 +101,15 @@ std::string ladder_section(const Ladder& ladder, const std::string& scale,
     columns.push_back({"Stable", score.has_value()});  // as narrow as numbers, where there are ten
     report::HtmlTable table(columns);
     for (const auto& row : rows) {
-        const bool ran = row.result != nullptr && row.result->ok();
+        const bool ran = row.ran();
         const auto& stable = ran ? row.result->stability.stable : std::optional<bool>();
         std::vector<std::string> cells{
-            name_html(row),
+            name_html(row, rows),
             ran ? page_value(writes ? row.result->tokens_per_second : row.result->samples_per_second) : "–",
             ratio_html(row.over_base),
             ratio_html(row.over_parent),
             row.place->batch > 0 ? std::to_string(row.place->batch) : "–",
-            row.place->learning_rate > 0.0 ? page_value(row.place->learning_rate, 2) : "–",
+            row.place->learning_rate > 0.0 ? learning_rate_text(row.place->learning_rate) : "–",
             ran && std::isfinite(row.result->start_up_ms) ? start_up_text(*row.result) : "–",
             ran && row.result->peak_memory_bytes >= 0
                 ? base::bytes_text(static_cast<double>(row.result->peak_memory_bytes))

@@ -23,8 +23,6 @@ using Align = bench::TextTable::Align;
 
 std::string indent_of(int depth) { return std::string(static_cast<std::size_t>(2 * depth), ' '); }
 
-bool has_run(const LadderRow& row) { return row.result != nullptr && row.result->ok(); }
-
 std::string ratio_text(const std::optional<bench::RatioEstimate>& estimate) {
     return estimate ? base::interval_text(estimate->ratio) : "-";
 }
@@ -64,7 +62,7 @@ std::vector<RungColumn> columns_of(const std::vector<LadderRow>& rows,
          true},
         {{"lr"},
          [](const LadderRow& row) {
-             return row.place->learning_rate > 0.0 ? base::digits(row.place->learning_rate, 2) : "-";
+             return row.place->learning_rate > 0.0 ? learning_rate_text(row.place->learning_rate) : "-";
          },
          true},
         {{"start-up"}, [](const LadderRow& row) { return start_up_text(*row.result); }},
@@ -82,7 +80,7 @@ std::vector<RungColumn> columns_of(const std::vector<LadderRow>& rows,
 std::string common_cell(const RungColumn& column, const std::vector<LadderRow>& rows) {
     std::string common;
     for (const auto& row : rows) {
-        if (!has_run(row)) continue;
+        if (!row.ran()) continue;
         const auto cell = column.cell(row);
         if (!common.empty() && cell != common) return "";
         common = cell;
@@ -123,6 +121,23 @@ std::vector<LadderRow> ladder_rows(const Ladder& ladder, const std::vector<RungP
         if (const auto parent = ladder.parent(at)) row.over_parent = over(at, *parent);
     }
     return rows;
+}
+
+std::string LadderRow::status() const {
+    return result == nullptr ? "unavailable" : std::string(name(result->status));
+}
+
+const std::string& LadderRow::reason() const {
+    return result == nullptr ? place->unavailable : result->reason;
+}
+
+std::string why_not_run(const LadderRow& row, const std::vector<LadderRow>& rows) {
+    for (const auto& other : rows) {
+        if (&other == &row) break;
+        if (!other.ran() && other.status() == row.status() && other.reason() == row.reason())
+            return "as " + other.rung->name;
+    }
+    return row.reason();
 }
 
 std::optional<EvalMetric> ladder_score(const std::vector<LadderRow>& rows) {
@@ -168,12 +183,9 @@ std::string ladder_text(const Ladder& ladder, const std::string& scale, const st
     bench::TextTable table(heads);
     for (const auto& row : rows) {
         const auto name = indent_of(row.depth) + row.rung->name;
-        if (row.result == nullptr) {
-            table.row({name, "unavailable"});
-            table.note(row.place->unavailable);
-        } else if (!has_run(row)) {
-            table.row({name, std::string(switchyard::name(row.result->status))});
-            table.note(row.result->reason);
+        if (!row.ran()) {
+            table.row({name, row.status()});
+            table.note(why_not_run(row, rows));
         } else {
             std::vector<std::string> cells{name};
             for (const auto& column : columns) cells.push_back(column.cell(row));
@@ -190,15 +202,15 @@ Json ladder_json(const Ladder& ladder, const std::string& scale, const std::vect
     Json rungs = Json::array();
     for (const auto& row : rows) {
         const auto& published = row.rung->published;
-        const bool ran = has_run(row);
+        const bool ran = row.ran();
         const auto ratio = [](const std::optional<bench::RatioEstimate>& estimate) {
             return estimate ? base::to_json(estimate->ratio) : Json(nullptr);
         };
         rungs.push_back({{"name", row.rung->name},
                          {"on", row.rung->on.empty() ? Json(nullptr) : Json(row.rung->on)},
                          {"set", row.rung->set},
-                         {"status", row.result == nullptr ? "unavailable" : name(row.result->status)},
-                         {"reason", row.result == nullptr ? row.place->unavailable : row.result->reason},
+                         {"status", row.status()},
+                         {"reason", row.reason()},
                          {"samples_per_second",
                           ran ? base::number_or_null(row.result->samples_per_second) : Json(nullptr)},
                          {"over_base", ratio(row.over_base)},

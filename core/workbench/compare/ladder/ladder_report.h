@@ -31,6 +31,12 @@ struct LadderRow {
     const ArmResult* result = nullptr;  // nullptr: it did not run
     int depth = 0;
     bool writes = false;  // new tokens are counted, not samples: Operation::generate
+
+    bool ran() const { return result != nullptr && result->ok(); }
+    // "unavailable" where it cannot run here, else what became of its arm.
+    std::string status() const;
+    // Why it did not run; "" where it did.
+    const std::string& reason() const;
     // Nothing where one of the two did not run, and for what stands on the ground.
     std::optional<bench::RatioEstimate> over_base, over_parent;
     // Over the seeds the median on held-out samples, by what the task is told by; nothing: it is not known.
@@ -39,6 +45,9 @@ struct LadderRow {
         return metric == EvalMetric::accuracy ? accuracy : perplexity;
     }
 };
+
+// Why a rung did not run: the reason, or "as NAME" where it is that of a rung before it.
+std::string why_not_run(const LadderRow& row, const std::vector<LadderRow>& rows);
 
 // The score that some rung has, which then has a column; nothing: none has one.
 std::optional<EvalMetric> ladder_score(const std::vector<LadderRow>& rows);

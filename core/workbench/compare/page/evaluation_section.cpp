@@ -56,7 +56,7 @@ std::string evaluation_section(const Comparison& comparison) {
     std::string html;
     if (any) html = table.html() + note(evaluation_note(comparison));
     for (const auto& [reason, arms] : reasons_without_evaluation(comparison))
-        html += note("Not evaluated: " + shortened(arms, 300) + ": " + reason + ".");
+        html += note("Not evaluated: " + shortened(base::joined(arms), 300) + ": " + reason + ".");
     return html.empty() ? "" : section("Evaluation on held-out samples", html);
 }
 

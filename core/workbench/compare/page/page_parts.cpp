@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/kernel/base/joined.h"
+#include "core/workbench/compare/experiment/alike.h"
 #include "core/workbench/report/html_text.h"
 #include "core/workbench/report/number_text.h"
 
@@ -47,9 +49,11 @@ std::string arm_notices(const std::vector<const ArmOutcome*>& arms) {
         for (const auto& key : arm->spec.differs)
             html += notice("No fair comparison, it was forced: " + arm->spec.name + " differs in " + key);
     }
-    for (const auto* arm : arms) {
-        if (!arm->ok()) html += notice(shortened(arm->spec.name + ": " + status_text(*arm), 1500));
-    }
+    std::vector<Alike> failures;
+    for (const auto* arm : arms)
+        if (!arm->ok()) add_alike(failures, arm->spec.name, status_text(*arm));
+    for (const auto& [failure, names] : failures)
+        html += notice(shortened(base::joined(names), 300) + ": " + shortened(failure, 1200));
     return html;
 }
 

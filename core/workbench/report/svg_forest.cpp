@@ -126,8 +126,8 @@ std::string row_of(const ForestPlot::Row& row, const Scale& scale, double top, b
                      : text_at(scale.right, top + 13.0, "end", "value", label);
     const double y = top + (two_lines ? 46.0 : 30.0);
     if (usable(row.ratio.low) && usable(row.ratio.high)) {
-        svg += whisker(scale.at(row.ratio.low), scale.at(row.ratio.high), y,
-                       row.ratio.low<scale.low, row.ratio.high> scale.high);
+        const bool below = row.ratio.low < scale.low, above = scale.high < row.ratio.high;
+        svg += whisker(scale.at(row.ratio.low), scale.at(row.ratio.high), y, below, above);
     }
     if (usable(row.ratio.median)) {
         svg += "<circle cx=\"" + px(scale.at(row.ratio.median)) + "\" cy=\"" + px(y) +

@@ -12,6 +12,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "core/workbench/compare/arms/arm_process.h"
 
@@ -201,6 +202,33 @@ TEST_CASE("a program that is not there is not there, though a folder of PATH is 
     CHECK(ArmProcess::start({{"no-such-program"}, ""}, guard, {}, error) == nullptr);
     CHECK(error == "cannot run no-such-program: No such file or directory");
     std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
+}
+
+TEST_CASE("what an arm that was killed still writes does not keep the folder of the comparison") {
+    const auto folder = switchyard::test::temporary_dir("guarded") / "comparison";
+    std::filesystem::create_directories(folder);
+    auto guard = std::make_unique<ArmGuard>(folder.string());
+    const pid_t arm = ::fork();
+    REQUIRE(arm >= 0);
+    if (arm == 0) {
+        ::setpgid(0, 0);
+        ::close(guard->pipe());  // else the guard would wait for this process
+        while (true) ::pause();
+    }
+    ::setpgid(arm, arm);
+    switchyard::base::tell(guard->pipe(), arm);
+    // Killed, and not yet waited for, so that its group is still there. It writes once all has been removed.
+    std::thread late([&] {
+        siginfo_t how{};
+        ::waitid(P_PID, static_cast<id_t>(arm), &how, WEXITED | WNOWAIT);
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(300);
+        while (std::filesystem::exists(folder) && std::chrono::steady_clock::now() < until) ::usleep(1000);
+        std::filesystem::create_directories(folder / "weights");
+        ::waitpid(arm, nullptr, 0);
+    });
+    guard.reset();
+    late.join();
+    CHECK_FALSE(std::filesystem::exists(folder));
 }
 
 TEST_CASE("what an arm has started does not outlive a coordinator that ends in the middle of starting it") {

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <thread>
 #include <vector>
 
 #include "core/kernel/base/child_process.h"
@@ -43,8 +45,17 @@ void let_go_of_everything(int keep) {
             std::erase(groups, -message);
     }
     for (const long group : groups) ::kill(static_cast<pid_t>(-group), SIGKILL);
-    std::error_code ignored;
-    if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+    // A process that was killed still ends what it is writing. Where nobody waits for dead ones they stay,
+    // which is no reason to stay here.
+    constexpr int attempts = 100;
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+        if (attempt > 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        const bool all_ended = std::ranges::none_of(
+            groups, [](long group) { return ::kill(static_cast<pid_t>(-group), 0) == 0; });
+        std::error_code error;
+        if (!folder.empty()) std::filesystem::remove_all(folder, error);
+        if (all_ended && !error) break;
+    }
     ::_exit(0);
 }
 

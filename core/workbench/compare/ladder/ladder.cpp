@@ -12,10 +12,12 @@
 namespace switchyard::compare {
 namespace {
 
+bool have_one_key(const std::string& value, const std::string& other) {
+    return config::override_key(value) == config::override_key(other);
+}
+
 void put(std::vector<std::string>& values, const std::string& value) {
-    std::erase_if(values, [&](const std::string& old) {
-        return config::override_key(old) == config::override_key(value);
-    });
+    std::erase_if(values, [&](const std::string& old) { return have_one_key(old, value); });
     values.push_back(value);
 }
 
@@ -64,9 +66,7 @@ std::optional<std::size_t> Ladder::parent(std::size_t rung) const {
 
 void Ladder::leave_out(const std::vector<std::string>& given) {
     const auto is_given = [&](const std::string& value) {
-        return std::ranges::any_of(given, [&](const std::string& one) {
-            return config::override_key(one) == config::override_key(value);
-        });
+        return std::ranges::any_of(given, [&](const std::string& one) { return have_one_key(one, value); });
     };
     std::erase_if(set, is_given);
     for (auto& [name, scale] : scales) std::erase_if(scale.set, is_given);

@@ -37,13 +37,6 @@ bool is_unfinished(const std::string& file) {
     return file.starts_with(".writing-") || file.find("/.writing-") != std::string::npos;
 }
 
-using Losses = std::map<std::int64_t, double>;
-
-bool agrees(const Losses& found, const Losses& expected, bool some_may_lack) {
-    return some_may_lack ? std::includes(expected.begin(), expected.end(), found.begin(), found.end())
-                         : found == expected;
-}
-
 // A checkpoint's state without what it says of the job, which is another for the oracle that keeps all of
 // them, and checksums without that of the state.
 std::string comparable(const std::string& file, const std::string& bytes) {
@@ -157,10 +150,8 @@ std::string SavedRun::difference(Allowed allowed) const {
     for (const auto& [name, bytes] : files_below(folder())) {
         if (is_unfinished(name) && !allowed.unfinished_files) text += name + " was left; ";
     }
-    if (!agrees(step_losses(folder()), losses_, allowed.lacking_lines))
-        text += "metrics.jsonl has other losses; ";
-    if (!agrees(eval_losses(folder()), evaluations_, allowed.lacking_lines))
-        text += "metrics.jsonl has other evaluations; ";
+    if (step_losses(folder()) != losses_) text += "metrics.jsonl has other losses; ";
+    if (eval_losses(folder()) != evaluations_) text += "metrics.jsonl has other evaluations; ";
     return text;
 }
 

@@ -43,7 +43,6 @@ private:
 
 // What may differ in the folder of a run that came to its end.
 struct Allowed {
-    bool lacking_lines = false;     // metrics.jsonl was not synced before a loss of power
     bool unfinished_files = false;  // a message said that they could not be removed
 };
 

@@ -44,10 +44,18 @@ std::string gone_on(const SavedRun& run, const std::string& saved,
         wrong += "model.safetensors is neither the old nor the new one; ";
     const auto left = checkpoints(run.folder());
     if (!saved.empty() && (left.empty() || left.back() < saved)) wrong += saved + " was saved, and is lost; ";
+    if (!left.empty()) {
+        const auto losses = step_losses(run.folder());
+        for (std::int64_t step = 1; step <= std::stoll(left.back().substr(left.back().rfind('-') + 1));
+             ++step)
+            if (!losses.contains(step))
+                wrong += left.back() + " is ahead of metrics.jsonl, which lacks step " +
+                         std::to_string(step) + "; ";
+    }
 
     const auto outcome = switchyard::test::run(run.go_on());
     if (outcome.code != 0) return wrong + "going on: " + outcome.err;
-    const auto difference = run.difference({.lacking_lines = true});
+    const auto difference = run.difference();
     return difference.empty() ? wrong : wrong + "going on: " + difference;
 }
 

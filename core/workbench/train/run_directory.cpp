@@ -21,6 +21,7 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/next_line.h"
 #include "core/kernel/base/printable.h"
+#include "core/kernel/base/read_text.h"
 #include "core/workbench/train/checkpoint_folder.h"
 
 namespace switchyard::train {
@@ -49,6 +50,12 @@ std::string listed(std::vector<std::string> names) {
     return names.size() <= shown ? text : text + " and " + std::to_string(names.size() - shown) + " more";
 }
 
+// Whether the run's first file is there, which is written as a whole.
+bool is_begun(const std::string& path) {
+    const auto text = base::text_if_readable(path + "/record.json", base::limits::json_bytes);
+    return base::member(base::parse_json(text).value, "facts").is_object();
+}
+
 // What is there is a run's only if the run's first file is there, or was being written when the process was
 // killed.
 std::vector<std::string> foreign_names(const std::string& path) {
@@ -59,8 +66,8 @@ std::vector<std::string> foreign_names(const std::string& path) {
         if (name == ".lock" || name.starts_with(".writing-record.json-")) continue;
         names.push_back(std::move(name));
     }
-    // Looked for after the others: a run that begins meanwhile has made it before any of them.
-    if (fs::exists(path + "/record.json", error)) std::erase_if(names, is_own);
+    // Looked at after the others: a run that begins meanwhile has made it before any of them.
+    if (is_begun(path)) std::erase_if(names, is_own);
     return names;
 }
 
@@ -152,7 +159,8 @@ constexpr const char* of_evaluation = "eval_loss";
 
 bool RunDirectory::holds_run(const std::string& path) {
     std::error_code error;
-    return fs::exists(path + "/metrics.jsonl", error) || newest_checkpoint(path + "/checkpoints");
+    const bool has_steps = fs::exists(path + "/metrics.jsonl", error) && is_begun(path);
+    return has_steps || newest_checkpoint(path + "/checkpoints");
 }
 
 std::string RunDirectory::cannot_begin(const std::string& path) {

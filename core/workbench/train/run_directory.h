@@ -30,7 +30,7 @@ using SaveSizes = std::vector<std::int64_t>;
 
 class RunDirectory {
 public:
-    // Whether a run began there: it has metrics or checkpoints.
+    // Whether a run began there: it has checkpoints, or metrics beside the record of a run.
     static bool holds_run(const std::string& path);
     // Why no run can begin there: it holds a run, or something that is no run's. Empty: one can; it then
     // holds nothing, or what a start left that was cut short.

@@ -14,11 +14,16 @@
 #include "core/workbench/data/store/token_folder.h"
 #include "core/workbench/data/tokenizers/tokenizer_source.h"
 #include "core/workbench/gguf/gguf_file.h"
+#include "core/workbench/model/weights/adapter_config.h"
+#include "core/workbench/model/weights/weights_place.h"
 
 namespace switchyard::train {
 namespace {
 
 using base::Json;
+
+constexpr const char* weights_key = "train.weights";
+constexpr const char* adapter_key = "lora.from";
 
 // Keys that change what is written down, or where things are, and no number that is learnt.
 constexpr std::array<std::string_view, 30> without_effect{
@@ -51,7 +56,7 @@ constexpr std::array<std::string_view, 30> without_effect{
     "train.min_delta",
     "train.max_rewinds",
     "runtime.threads",  // how many there really are is a fact of its own
-    "train.weights"};   // a run that goes on has its own
+    "train.weights"};   // with_first_weights says what counts of them
 
 const std::string& value_of(const std::map<std::string, std::string>& values, const std::string& key) {
     static const std::string none = "(nothing)";
@@ -106,6 +111,22 @@ std::vector<DataFile> data_files(const std::vector<std::string>& names) {
         }
         for (const auto& path : data::files_of(named)) files.push_back(data_file(path));
     }
+    return files;
+}
+
+// Of the first values of parameters. What cannot be read is refused elsewhere.
+std::vector<DataFile> weight_files(const std::string& place) {
+    std::vector<DataFile> files;
+    if (place.empty()) return files;
+    for (const auto& path : model::find_weights(place).files) files.push_back(data_file(path));
+    return files;
+}
+
+std::vector<DataFile> adapter_files(const std::string& folder) {
+    std::vector<DataFile> files;
+    if (folder.empty()) return files;
+    for (const char* name : {model::adapter_config_file, model::adapter_weights_file})
+        files.push_back(data_file(folder + "/" + name));
     return files;
 }
 
@@ -170,6 +191,12 @@ RunFacts facts_of(const config::Config& config, const data::Tokenizer& tokenizer
     return facts;
 }
 
+RunFacts with_first_weights(RunFacts facts, const config::Config& config) {
+    facts.data[weights_key] = weight_files(config.train.weights);
+    facts.data[adapter_key] = adapter_files(config.lora.from);
+    return facts;
+}
+
 Json to_json(const RunFacts& facts) {
     Json data = Json::object();
     for (const auto& [key, files] : facts.data) {
@@ -208,6 +235,8 @@ std::vector<FactChange> changes_between(const RunFacts& before, const RunFacts& 
     }
     for (const auto& [key, files] : now.data) {
         const auto found = before.data.find(key);
+        // A version of this program that did not record them wrote it.
+        if (found == before.data.end() && (key == weights_key || key == adapter_key)) continue;
         compare_files(key, found == before.data.end() ? std::vector<DataFile>() : found->second, files,
                       changes);
     }

@@ -32,6 +32,9 @@ struct RunFacts {
 // Of one process. Reads every data file once, for its hash. `tokenizer`: the one of this job.
 RunFacts facts_of(const config::Config& config, const data::Tokenizer& tokenizer, std::int64_t threads,
                   const HostInfo& host);
+// With what the files of train.weights and lora.from hold, which counts while nothing has been learnt: of a
+// run that begins, and of one that goes on without a checkpoint. Reads them once.
+RunFacts with_first_weights(RunFacts facts, const config::Config& config);
 
 base::Json to_json(const RunFacts& facts);
 // Of what to_json made; what is missing or of another type is left empty.

@@ -103,6 +103,10 @@ std::vector<FactChange> changes_since(const ResumedFrom& from, const train::RunF
     return changes;
 }
 
+void check_allowed_keys(const std::vector<std::string>& allowed, const train::RunFacts& now) {
+    check_keys(allowed, now, now);
+}
+
 void record_changes(const train::RunDirectory& run, const ResumedFrom& from,
                     const std::vector<FactChange>& changes) {
     const auto file = run.file("changes.jsonl");

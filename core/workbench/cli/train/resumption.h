@@ -23,6 +23,9 @@ struct ResumedFrom {
 std::vector<train::FactChange> changes_since(const ResumedFrom& from, const train::RunFacts& now,
                                              const std::vector<std::string>& allowed);
 
+// The same of a run that begins, for `--resume auto`: there is nothing that they would allow.
+void check_allowed_keys(const std::vector<std::string>& allowed, const train::RunFacts& now);
+
 // Tells them and writes them down in changes.jsonl. Throws Failure if that cannot be written.
 void record_changes(const train::RunDirectory& run, const ResumedFrom& from,
                     const std::vector<train::FactChange>& changes);

@@ -390,6 +390,7 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
     auto facts = train::facts_of(planned->config, session.tokenizer(), at::get_num_threads(), planned->host);
     facts.config = said;
     facts.ranks = session.ranks();
+    const auto first = checkpoint ? facts : train::with_first_weights(facts, planned->config);
     if (ranks != nullptr)
         ranks->check_alike({{"", facts, train::plugins_of(planned->plan), session.plan_text()}});
     if (!checkpoint) session.load_initial_weights();
@@ -397,23 +398,21 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
     const auto answered = pairs_to_answer(session, too_long);
     if (ranks != nullptr) ranks->from_first("weights", "");  // which others may read more slowly
     auto trainer = session.make_trainer();
-    ResumedFrom from{run.path(), 0, ""};
+    ResumedFrom from{run.path(), 0, open.resume() ? recorded_facts(run) : ""};
     std::vector<train::FactChange> changes;
-    if (checkpoint) {
+    if (checkpoint)
         changes = resume_from(*checkpoint, session, trainer, facts, options, from);
-    } else if (open.resume()) {
-        from.facts = recorded_facts(run);
-        changes = changes_since(from, facts, options.begin.allowed_changes);
-    }
+    else if (open.resume())
+        changes = changes_since(from, first, options.begin.allowed_changes);
+    else
+        check_allowed_keys(options.begin.allowed_changes, facts);
     bool finished = checkpoint && options.begin.allowed_changes.empty() &&
                     is_finished(run, trainer.state().progression.step, trainer.total_steps());
     if (ranks != nullptr) finished = ranks->from_first("finished", finished ? "yes" : "no") == "yes";
-    if (finished) {
-        if (writes) leave_finished(run, trainer.total_steps());
-        return Exit::fine;
-    }
+    if (finished && writes) leave_finished(run, trainer.state().progression.step);
+    if (finished) return Exit::fine;
     stop.note();
-    if (writes) open.prepare(record_text(facts), save_sizes(session, trainer));
+    if (writes) open.prepare(record_text(first), save_sizes(session, trainer));
     describe_data(session);
     std::cerr << too_long;
     if (writes) std::cerr << unverified_text(planned->plan);

@@ -132,6 +132,20 @@ TEST_CASE("the only checkpoint of a run, damaged, is refused with what else can 
                   {"; there is no older checkpoint: start again in another folder, with --run\n"});
 }
 
+TEST_CASE("a damaged record of a run is refused before the run goes on, not at its end") {
+    const TinyJob job;
+    job.trained("run", {"train.steps=2"});
+    for (const char* damaged : {"{", "[]"}) {
+        INFO(damaged);
+        job.write("run/record.json", damaged);
+        const auto before = files_below(job.run_folder("run"));
+        check_refused(run(job.train("run", {}, {"--resume"})),
+                      {job.run_folder("run") + "/record.json:1:", " error: "});
+        const bool untouched = files_below(job.run_folder("run")) == before;
+        CHECK(untouched);
+    }
+}
+
 TEST_CASE("a checkpoint that does not hold what belongs there is refused, and the run stays as it was") {
     const TinyJob job;
     job.trained("run", {"train.steps=2"});

@@ -66,6 +66,8 @@ TEST_CASE("a change that makes the record untrue is refused, and the run stays a
                   {"--allow-change: there is no key optimiser.lr; did you mean optimizer.lr?"});
     check_refused(run(job.train("new", {}, {"--allow-change", "optimizer.lr"})),
                   {"--allow-change", "--resume"});
+    check_refused(run(job.train("new", {}, {"--resume", "auto", "--allow-change", "optimiser.lr"})),
+                  {"--allow-change: there is no key optimiser.lr; did you mean optimizer.lr?"});
     const bool untouched = files_below(job.folder()) == before;
     CHECK(untouched);
 }
@@ -181,6 +183,80 @@ TEST_CASE("a run that never came to a checkpoint is compared with how it was beg
     CHECK(anew.code == 0);
     CHECK_THAT(anew.err, contains("has no checkpoint: starting from the beginning\n"));
     CHECK_FALSE(fs::exists(job.folder() / "changes.jsonl"));
+}
+
+TEST_CASE("the first weights of a run count until it has a checkpoint, by their content") {
+    const TinyJob job;
+    job.trained("one", {"train.steps=1"});
+    job.trained("two", {"train.steps=2", "run.seed=9"});
+    const auto model = [&](const std::string& run) { return job.run_folder(run) + "/model"; };
+    const auto weights = [&](const std::string& folder) { return "train.weights=" + folder; };
+    job.trained("run", {"train.steps=2", "train.schedule=constant", weights(model("one"))});
+    const auto resumed = [&](const std::string& set, const Words& more = {}) {
+        auto words = more;
+        words.insert(words.begin(), "--resume");
+        return run(job.train("run", {"train.steps=2", "train.schedule=constant", set}, words));
+    };
+    // It has weights of its own now.
+    CHECK(resumed(weights(model("two"))).code == 0);
+    fs::remove_all(job.run_folder("run") + "/checkpoints");
+    const auto before = files_below(job.run_folder("run"));
+    for (const std::string& set : {weights(model("two")), std::string("train.weights=\"\"")}) {
+        INFO(set);
+        check_refused(resumed(set),
+                      {"\n  train.weights: was " + model("one") + "/model.safetensors with XXH3 ",
+                       "--allow-change train.weights"});
+        const bool untouched = files_below(job.run_folder("run")) == before;
+        CHECK(untouched);
+    }
+    fs::copy(model("one"), job.file("moved"), fs::copy_options::recursive);
+    const auto elsewhere = resumed(weights(job.file("moved")));
+    INFO(elsewhere.err);
+    CHECK(elsewhere.code == 0);
+    // Other content in the same place.
+    fs::remove_all(job.run_folder("run") + "/checkpoints");
+    fs::copy_file(model("two") + "/model.safetensors", job.file("moved") + "/model.safetensors",
+                  fs::copy_options::overwrite_existing);
+    check_refused(resumed(weights(job.file("moved"))), {"\n  train.weights: was "});
+    CHECK(resumed(weights(job.file("moved")), {"--allow-change", "train.weights"}).code == 0);
+}
+
+TEST_CASE("every file of data is compared by its content") {
+    const TinyJob job;
+    const auto rows = bytes_of(job.file("rows.tsv"));
+    struct Data {
+        std::string key;
+        Words sets;
+    };
+    const std::string file = job.file("other.tsv"), list = "[\"" + file + "\"]";
+    const Data cases[] = {
+        {"data.eval", {"data.eval=" + list}},
+        {"data.source.files",
+         {"data.train=[]", "data.eval=[\"" + job.file("rows.tsv") + "\"]",
+          "data.source=[{name=\"a\",files=" + list + "}]"}},
+    };
+    for (const auto& data : cases) {
+        INFO(data.key);
+        job.write("other.tsv", rows);
+        auto sets = data.sets;
+        sets.insert(sets.end(), {"train.steps=2", "train.schedule=constant", "train.warmup_ratio=0"});
+        const auto name = data.key.substr(5);
+        job.trained(name, sets);
+        auto other = rows;
+        other.replace(other.find("\tgood"), 5, "\tbad").replace(other.rfind("\tbad"), 4, "\tgood");
+        job.write("other.tsv", other);
+        sets.push_back("train.steps=4");
+        check_refused(run(job.train(name, sets, {"--resume"})),
+                      {"\n  " + data.key + ": was " + file + " with XXH3 ", "--allow-change " + data.key});
+    }
+}
+
+TEST_CASE("a finished run says how many steps it has done, whatever it is asked for") {
+    const Begun job;
+    const auto outcome = job.resumed({"train.steps=1"});
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.err, contains(": is finished, after 2 steps; nothing was changed"));
 }
 
 TEST_CASE("a checkpoint under another name than its step's is refused") {

@@ -47,6 +47,8 @@ TEST_CASE("a folder that holds something else than a run is refused, and stays a
     const std::pair<Words, std::string> cases[] = {
         {{"notes.txt"}, "(notes.txt)"},
         {{"config.toml"}, "(config.toml)"},  // of somebody else: no run began here
+        {{"record.json", "model"}, "(model, record.json)"},
+        {{"metrics.jsonl", "notes.txt"}, "(metrics.jsonl, notes.txt)"},
         {{".hidden"}, "(.hidden)"},
         {{"a", "b", "c", "d", "e"}, "(a, b, c and 2 more)"},
         {{"\033[2J"}, "(\\x1b[2J)"},
@@ -55,11 +57,17 @@ TEST_CASE("a folder that holds something else than a run is refused, and stays a
         INFO(told);
         fs::remove_all(folder);
         fs::create_directory(folder);
-        for (const auto& name : names) std::ofstream(folder / name) << "mine";
+        for (const auto& name : names) std::ofstream(folder / name) << "{\"mine\": 1}\n";
         const auto before = files_below(folder);
-        check_refused(run(in_folder(job, folder.string())),
-                      {folder.string() + ": error: contains files that no run wrote " + told, "--run"});
-        CHECK(files_below(folder) == before);
+        const std::string foreign = ": error: contains files that no run wrote " + told;
+        for (const auto& [option, error] : {std::pair<Words, std::string>{{}, foreign},
+                                            {{"--resume", "auto"}, foreign},
+                                            {{"--resume"}, ": error: there is no run to resume"}}) {
+            auto words = in_folder(job, folder.string());
+            words.insert(words.end(), option.begin(), option.end());
+            check_refused(run(words), {folder.string() + error, "--r"});
+            CHECK(files_below(folder) == before);
+        }
     }
     check_refused(run(in_folder(job, job.file("job.toml"))),
                   {job.file("job.toml") + ": error: is not a folder"});
@@ -79,7 +87,8 @@ TEST_CASE("an empty folder and one where a start was cut short are begun in") {
                                Words{"record.json", "config.toml", ".writing-plan.json-aB3dE6"}}) {
         fs::remove_all(folder);
         fs::create_directory(folder);
-        for (const auto& name : names) std::ofstream(folder / name) << "";
+        for (const auto& name : names)
+            std::ofstream(folder / name) << (name == "record.json" ? bytes_of(whole / name) : "");
         job.trained("run");
         require_same_end(whole, folder);
         CHECK(bytes_of(folder / "config.toml") == bytes_of(whole / "config.toml"));

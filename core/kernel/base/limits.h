@@ -13,6 +13,7 @@ inline constexpr std::size_t json_bytes = std::size_t{64} << 20;  // of one JSON
 inline constexpr std::size_t json_values = std::size_t{1} << 22;  // objects, lists, texts, numbers of one
 inline constexpr std::size_t quoted_characters = 200;             // of a foreign text that a message quotes
 inline constexpr std::size_t listed_problems = 20;                // before "and N more"
+inline constexpr std::size_t path_bytes = 4096;  // of one word of a message: no path is longer (PATH_MAX)
 
 inline constexpr std::size_t file_bytes = std::size_t{256} << 20;  // of a file that is read as a whole
 inline constexpr std::size_t line_bytes = std::size_t{16} << 20;   // of a line of text, or of a row
@@ -31,5 +32,9 @@ inline constexpr std::uint32_t expression_steps = 20'000'000;          // that l
 
 // The largest count of samples, tokens or bytes that another program is believed to have.
 inline constexpr std::int64_t arm_count = 1'000'000'000'000'000;
+
+// The times of a step that another program is believed to have measured, in milliseconds: a nanosecond to 115
+// days.
+inline constexpr double arm_least_ms = 1e-6, arm_most_ms = 1e10;
 
 }  // namespace switchyard::base::limits

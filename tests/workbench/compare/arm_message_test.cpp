@@ -331,3 +331,21 @@ TEST_CASE("an arm's counts are believed up to a limit") {
                    contains("\"" + key + "\" are not " + sum));
     }
 }
+
+TEST_CASE("an arm's times are believed within limits") {
+    namespace limits = switchyard::base::limits;
+    const auto turn = [](double ms) {
+        nlohmann::json json{{"type", "report"}, {"loss", {1}}, {"samples", 2}, {"tokens", 9}};
+        json["step_ms"] = {ms};
+        return read_turn(json.dump(), 1);
+    };
+    for (const double good : {limits::arm_least_ms, 1.0, limits::arm_most_ms}) {
+        INFO(good);
+        CHECK(std::holds_alternative<Turn>(turn(good)));
+    }
+    for (const double bad : {0.0, 1e-300, 0.99 * limits::arm_least_ms, 1.01 * limits::arm_most_ms, 1e300}) {
+        INFO(bad);
+        CHECK_THAT(protocol_error_of(turn(bad)),
+                   contains("\"step_ms\" has a value that is not a time; expected 1e-6 to 1e+10 ms"));
+    }
+}

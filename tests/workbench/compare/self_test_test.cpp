@@ -157,7 +157,15 @@ TEST_CASE("what is no comparison is told with its file") {
     CHECK_THAT(error_of("{\"rows\": []}"),
                contains("r.json: error: is not what `switchyard compare --json` writes: "));
     auto json = to_json(recorded({}, {1, 6, 1.0}, 5));
-    json["arms"][0]["blocks"][0]["step_ms"] = -1.0;
+    for (const char* key : {"step_ms", "turn_ms", "prefill_ms"}) {
+        for (const double bad : {-1.0, 1e300}) {
+            auto changed = json;
+            changed["arms"][0]["blocks"][0][key] = bad;
+            INFO(key << " " << bad);
+            CHECK_THAT(error_of(changed.dump()), contains("has one with a value that none can have"));
+        }
+    }
+    json["arms"][0]["blocks"][0]["step_ms"] = 1e-300;
     CHECK_THAT(error_of(json.dump()), contains("has one with a value that none can have"));
     json["arms"][0]["blocks"][0]["step_ms"] = "fast";
     CHECK_THAT(error_of(json.dump()), contains("\"step_ms\" is a text"));

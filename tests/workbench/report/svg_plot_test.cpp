@@ -178,6 +178,19 @@ TEST_CASE("an interval of a ratio that is far wider than the medians are apart l
     CHECK_THAT(svg, contains(">2.0<") && !contains(">100<") && !contains("1,000,000"));
 }
 
+TEST_CASE("ratios at the ends of what a double holds are left out of a plot, which ends") {
+    for (const double ratio : {5e-324, 1e-300, 1e300, 1.7e308}) {
+        INFO(ratio);
+        ForestPlot plot{"T", "", "times", 0.02, {}};
+        plot.rows.push_back({"far", "", Interval{ratio, ratio, ratio}, Hue::a});
+        plot.rows.push_back({"near", "", Interval{1.1, 1.0, 1.2}, Hue::b});
+        const auto svg = forest_plot_for_all(plot);
+        CHECK(unbalanced(svg) == "");
+        CHECK_THAT(svg, !contains("inf") && !contains("nan"));
+        CHECK(svg.size() < 20'000);
+    }
+}
+
 TEST_CASE("numbers below a plot of ratios touch neither each other nor the edge, whatever the ratios are") {
     for (const double low : {0.003, 0.2, 0.45, 0.5, 0.62, 0.74, 0.8}) {
         for (const double high : {1.3, 1.7, 2.1, 3.4, 8.0, 60.0, 4000.0, 1.1e6}) {

@@ -7,6 +7,7 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/json_text.h"
+#include "core/kernel/base/number_text.h"
 #include "core/kernel/base/printable.h"
 
 namespace switchyard::compare {
@@ -71,12 +72,19 @@ std::vector<double> numbers(const Json& object, const char* key, std::int64_t st
     return numbers_in(member(object, key), key, steps, "step");
 }
 
-std::vector<double> checked_times(std::vector<double> times, const char* key) {
+// `least`: of steps, which numbers are divided by; parts of one may have taken no time.
+std::vector<double> checked_times(std::vector<double> times, const char* key, double least = 0.0) {
     for (const double ms : times) {
-        if (!std::isfinite(ms) || ms < 0.0)
-            throw InvalidMessage(std::string("\"") + key + "\" has a value that is not a time");
+        if (!(ms >= least && ms <= base::limits::arm_most_ms))
+            throw InvalidMessage(std::string("\"") + key + "\" has a value that is not a time; expected " +
+                                 base::scientific(least, 1) + " to " +
+                                 base::scientific(base::limits::arm_most_ms, 1) + " ms");
     }
     return times;
+}
+
+std::vector<double> step_times(const Json& object, std::int64_t steps) {
+    return checked_times(numbers(object, "step_ms", steps), "step_ms", base::limits::arm_least_ms);
 }
 
 Json object_or_empty(const Json& object, const char* key) {
@@ -217,7 +225,7 @@ ReadyAnswer read_ready(const std::string& line) {
 TurnAnswer read_turn(const std::string& line, std::int64_t steps) {
     return answer<TurnAnswer>(line, [steps](const Json& object) {
         Turn turn;
-        turn.step_ms = checked_times(numbers(object, "step_ms", steps), "step_ms");
+        turn.step_ms = step_times(object, steps);
         turn.loss = numbers(object, "loss", steps);
         turn.skipped = std::max<std::int64_t>(0, count(object, "skipped", false));
         turn.step_samples = counts(object, "step_samples", steps);
@@ -240,7 +248,7 @@ TurnAnswer read_turn(const std::string& line, std::int64_t steps) {
 GenerationAnswer read_generation(const std::string& line, const GenerationAsked& asked) {
     return answer<GenerationAnswer>(line, [&asked](const Json& object) {
         Generation generation;
-        generation.step_ms = checked_times(numbers(object, "step_ms", asked.passes), "step_ms");
+        generation.step_ms = step_times(object, asked.passes);
         generation.prefill_ms = checked_times(numbers(object, "prefill_ms", asked.passes), "prefill_ms");
         generation.token_ms = token_times(object, asked);
         check_parts(generation);

@@ -18,6 +18,8 @@ std::int64_t count_or(const Json& object, const char* key, std::int64_t otherwis
     return value ? *value : otherwise;
 }
 
+bool is_time(double ms, double least = 0.0) { return ms >= least && ms <= base::limits::arm_most_ms; }
+
 // `steps`: of the whole recording, for blocks of one that does not tell each block's.
 std::optional<ArmBlock> block_of(const Json& json, std::int64_t steps) {
     if (json.is_null()) return std::nullopt;
@@ -33,8 +35,10 @@ std::optional<ArmBlock> block_of(const Json& json, std::int64_t steps) {
     block.tokens = base::needed_integer(json, "tokens");
     block.prefill_ms = base::number_of(json, "prefill_ms").value_or(block.prefill_ms);
     const auto round = base::needed_integer(json, "round");
-    if (!(block.sample.ms > 0.0) || block.samples < 1 || block.steps < 0 ||
-        block.steps > most_recorded_steps || round < 0 || round > 10'000)
+    const bool has_times = is_time(block.sample.ms, base::limits::arm_least_ms) && is_time(block.wall_ms) &&
+                           (std::isnan(block.prefill_ms) || is_time(block.prefill_ms));
+    if (!has_times || block.samples < 1 || block.steps < 0 || block.steps > most_recorded_steps ||
+        round < 0 || round > 10'000)
         throw base::InputError("\"blocks\" has one with a value that none can have");
     block.round = static_cast<int>(round);
     block.repeated = base::needed_flag(json, "repeated");

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/kernel/base/joined.h"
+#include "core/kernel/base/printable.h"
 #include "core/kernel/config/load.h"
 #include "core/kernel/config/table.h"
 #include "core/workbench/model/weights/huggingface_reader.h"
@@ -32,7 +33,7 @@ ActivationKind activation_of(const Keys& keys, Family family, const char* key, c
         if (theirs == text) return kind;
         base::add_item(known, theirs);
     }
-    throw std::invalid_argument(std::string(key) + ": '" + text + "' is not one of " + known);
+    throw std::invalid_argument(std::string(key) + ": '" + base::quoted(text) + "' is not one of " + known);
 }
 
 void set_heads(ModelConfig& model, const Keys& keys, const char* key) {
@@ -147,6 +148,10 @@ ModelConfig t5_from(const Keys& keys) {
     keys.expect("relative_attention_num_buckets", 32);
     keys.expect("relative_attention_max_distance", 128);
     keys.expect("is_encoder_decoder", true);
+    const double padding = keys.number("pad_token_id", 0.0);
+    if (keys.number("decoder_start_token_id", padding) != padding)
+        keys.refuse("decoder_start_token_id",
+                    "expected what pad_token_id says, for a decoder begins with that here");
     const bool gated = keys.text("feed_forward_proj", "relu").starts_with("gated-");
     ModelConfig model;
     model.type = ModelType::t5;
@@ -299,7 +304,7 @@ ModelConfig model_from_keys(const json& object, std::vector<std::string>& unknow
         unknown = keys.refuse_the_rest();
         return model;
     }
-    throw std::invalid_argument("model_type: expected one of " + list + ", got '" + type + "'");
+    throw std::invalid_argument("model_type: expected one of " + list + ", got '" + base::quoted(type) + "'");
 }
 
 ordered_json keys_of(const ModelConfig& model, Family family) {

@@ -58,15 +58,24 @@ void read_scaling(const Keys& rope, ModelConfig& model) {
 
 void read_rotary(const Keys& keys, ModelConfig& model) {
     constexpr double standard = 10000.0;
-    if (keys.has("rope_scaling")) read_scaling(keys.part("rope_scaling"), model);
     model.rotary_theta = keys.number("rope_theta", standard);
-    if (!keys.has("rope_parameters")) return;
+    auto older = model;  // what the keys of transformers 4 say
+    if (keys.has("rope_scaling")) read_scaling(keys.part("rope_scaling"), older);
+    if (!keys.has("rope_parameters")) {
+        model = older;
+        return;
+    }
     const auto rope = keys.part("rope_parameters");
     const double theta = rope.number("rope_theta", model.rotary_theta);
     if (keys.has("rope_theta") && model.rotary_theta != theta)
         keys.refuse("rope_theta", "expected what rope_parameters.rope_theta says");
-    model.rotary_theta = theta;
+    model.rotary_theta = older.rotary_theta = theta;
     read_scaling(rope, model);
+    if (keys.has("rope_scaling") && !(model == older))
+        throw std::invalid_argument(
+            "rope_scaling: rope_parameters scales rotary positions in another way; keep the one of the two "
+            "with "
+            "which the model was trained");
 }
 
 ordered_json rotary_keys(const ModelConfig& model) {

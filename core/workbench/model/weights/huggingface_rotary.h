@@ -7,8 +7,9 @@
 
 namespace switchyard::model {
 
-// Sets the rotary_ members. The types default, linear and llama3 are read; all others, and numbers with which
-// nothing can be computed, are refused by name: std::invalid_argument.
+// Sets the rotary_ members. The types default, linear and llama3 are read; all others, numbers with which
+// nothing can be computed, and keys of both releases that contradict each other are refused by name:
+// std::invalid_argument.
 void read_rotary(const HuggingFaceReader& keys, config::ModelConfig& model);
 
 // rope_theta and rope_scaling.

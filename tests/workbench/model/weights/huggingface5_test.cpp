@@ -82,6 +82,26 @@ TEST_CASE("rotary positions that are scaled as here are read where both releases
     CHECK(older.model == llama3.model);
 }
 
+TEST_CASE("scalings of rotary positions that both releases' keys give must be the same") {
+    const std::string linear = R"("rope_scaling":{"rope_type":"linear","factor":4.0})";
+    const std::string expected = "rope_scaling: rope_parameters scales rotary positions in another way";
+    CHECK(with("llama_linear", linear).error == "");
+    CHECK(with("llama_linear", linear).model == fixture("llama_linear").model);
+    CHECK(with("llama", R"("rope_scaling":{"rope_type":"default"})").error == "");
+    CHECK_THAT(with("llama", linear).error, contains(expected));
+    CHECK_THAT(with("llama_llama3", linear).error, contains(expected));
+    CHECK_THAT(with("llama_linear", R"("rope_scaling":{"type":"linear","factor":8.0})").error,
+               contains(expected));
+}
+
+TEST_CASE("a T5's decoder begins with padding") {
+    CHECK(with("t5", R"("decoder_start_token_id":3,"pad_token_id":3)").error == "");
+    CHECK(with("t5", R"("decoder_start_token_id":0,"pad_token_id":null)").error == "");
+    CHECK_THAT(with("t5", R"("decoder_start_token_id":7)").error,
+               contains("decoder_start_token_id: expected what pad_token_id says, for a decoder begins with "
+                        "that here, got 7"));
+}
+
 TEST_CASE("numbers of scaled rotary positions that are missing or wrong are told by their key") {
     const auto scaled = [](const std::string& keys) {
         return with("llama", R"("rope_parameters":{"rope_theta":5e5,)" + keys + "}").error;
@@ -164,6 +184,19 @@ TEST_CASE("a key that changes what the model computes is refused by name, unless
              {"llama", "num_local_experts", "null", "8"},
              {"llama", "quantization_config", "null", R"({"quant_method":"gptq"})"},
              {"llama", "hidden_act", R"("silu")", R"("quick_gelu")"},
+             {"llama", "alibi", "false", "true"},
+             {"llama", "attention_multiplier", "1.0", "0.0078125"},
+             {"llama", "embedding_size", "null", "128"},
+             {"llama", "logit_scale", "1.0", "16.0"},
+             {"llama", "no_rope_layers", "[]", "[1,1,1,0]"},
+             {"llama", "num_experts", "0", "64"},
+             {"llama", "qk_layernorm", "false", "true"},
+             {"llama", "rope_interleaved", "false", "true"},
+             {"llama", "rotary_pct", "1.0", "0.25"},
+             {"llama", "use_bias", "false", "true"},
+             {"llama", "use_parallel_residual", "false", "true"},
+             {"llama", "use_qk_norm", "false", "true"},
+             {"gpt2", "cross_attention_hidden_size", "null", "768"},
              {"gpt2", "scale_attn_weights", "true", "false"},
              {"gpt2", "add_cross_attention", "false", "true"},
              {"gpt2", "rope_parameters", "null", R"({"rope_theta":1e4})"},
@@ -173,6 +206,7 @@ TEST_CASE("a key that changes what the model computes is refused by name, unless
              {"bert", "pruned_heads", "{}", R"({"1":[0]})"},
              {"bert", "is_encoder_decoder", "false", "true"},
              {"t5", "is_encoder_decoder", "true", "false"},
+             {"t5", "tie_encoder_decoder", "false", "true"},
              {"t5", "relative_attention_num_buckets", "32", "64"},
              {"t5", "relative_attention_max_distance", "128", "256"},
              {"t5", "feed_forward_proj", R"("relu")", R"("gated-quick_gelu")"}}) {

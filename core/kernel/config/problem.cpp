@@ -19,9 +19,9 @@ std::string indent_to(const std::string& line, int column) {
     return indent;
 }
 
-// Keys and values of a user may stand in them.
+// Keys and values of a user may stand in them, and begin no line of their own.
 std::string part(const std::string& text) {
-    return text.size() > 2 * base::limits::quoted_characters ? base::quoted(text) : text;
+    return text.size() > 2 * base::limits::quoted_characters ? base::quoted(text) : base::printable(text);
 }
 
 }  // namespace

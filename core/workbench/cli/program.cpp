@@ -162,7 +162,8 @@ int dispatch(const std::vector<Command>& commands, Words words, const HandOver& 
 }
 
 CommandError told(const std::string& said, int code) {
-    auto text = code == Exit::run_failed ? error_text(said, running_command()) : without_frames(said);
+    auto text = with_short_words(code == Exit::run_failed ? error_text(said, running_command())
+                                                          : without_frames(said));
     if (const auto hint = how_to_fetch(text); !hint.empty())
         text += (text.ends_with('\n') ? "" : "\n") + hint;
     const auto line = text.substr(0, text.find('\n'));

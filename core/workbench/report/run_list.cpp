@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "core/kernel/base/joined.h"
+#include "core/kernel/base/printable.h"
 #include "core/workbench/report/number_text.h"
 
 namespace switchyard::report {
@@ -13,7 +14,8 @@ std::string summary_of(const RunList& list) {
     std::map<std::string, std::size_t> counts;
     for (const auto& run : list.runs) ++counts[run.state];
     std::string states;
-    for (const auto& [state, count] : counts) base::add_item(states, std::to_string(count) + " " + state);
+    for (const auto& [state, count] : counts)
+        base::add_item(states, std::to_string(count) + " " + base::quoted(state));
     return base::counted(list.runs.size(), "run") + ": " + states;
 }
 

@@ -1,5 +1,6 @@
 // How errors are told: which of them mean that memory was lacking. To add a case: the words of a library.
 #include "core/workbench/cli/error_text.h"
+#include "core/kernel/base/limits.h"
 #include "core/workbench/cli/memory_advice.h"
 
 #include <switchyard_test.h>
@@ -35,4 +36,14 @@ TEST_CASE("LibTorch's stack is not told") {
     CHECK(cli::without_frames("no such size\nException raised from f at g.cpp:3\nframe #0: x") ==
           "no such size");
     CHECK(cli::without_frames("Exception raised from f at g.cpp:3").empty());
+}
+
+TEST_CASE("a word that is longer than any path is quoted in part, and the text around it stays") {
+    const std::string longest(base::limits::path_bytes, 'p'), longer = longest + "p";
+    const auto text = [](const std::string& word) { return "a:  " + word + ": error:\n\tb\n"; };
+    CHECK(cli::with_short_words(text(longest)) == text(longest));
+    CHECK(cli::with_short_words(text(longer)) ==
+          text(std::string(base::limits::quoted_characters, 'p') + "... (4097 characters)"));
+    CHECK(cli::with_short_words("").empty());
+    CHECK(cli::with_short_words(" \n ") == " \n ");
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/kernel/base/input_error.h"
+#include "core/kernel/base/printable.h"
 #include "core/kernel/config/shadow_checks.h"
 #include "core/kernel/config/trainable.h"
 #include "core/kernel/resolver/resolver.h"
@@ -77,11 +78,14 @@ private:
     void check_inputs(Reading reading) {
         if (!config_.data.given()) return;  // nothing to train on: a plan, a benchmark
         if (reading == Reading::to_train) add(config::phases_problem(config_));
+        const auto before = problems_.size();
         check_vocabulary();
-        if (problems_.empty()) check_data();
+        if (before == 0) check_data();
     }
 
+    // What is quoted of the configuration and of files begins no line of its own.
     void add(std::string problem) {
+        problem = base::printable(problem);
         if (!problem.empty() && told_.insert(problem).second) problems_.push_back(std::move(problem));
     }
     void add(const char* key, const std::string& problem) { add(config::told_at(config_, key) + problem); }

@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 
+#include "core/kernel/base/printable.h"
 #include "core/workbench/data/tokenizers/model_settings.h"
 #include "core/workbench/gguf/gguf_file.h"
 
@@ -106,9 +107,7 @@ void take_gguf(const std::string& path, TokenizerSource& source) {
                        ", or data.tokenizer = \"huggingface\" for the tokenizer in it";
 }
 
-}  // namespace
-
-TokenizerSource find_tokenizer(const config::DataConfig& data, const std::string& weights) {
+TokenizerSource source_of(const config::DataConfig& data, const std::string& weights) {
     TokenizerSource source;
     source.kind = data.tokenizer;
     if (source.kind == Kind::bytes || (source.kind == Kind::smiles && data.vocabulary.empty())) return source;
@@ -129,6 +128,14 @@ TokenizerSource find_tokenizer(const config::DataConfig& data, const std::string
         take_gguf(weights, source);
     else
         source.error = weights + ": is no folder, and so has no tokenizer; name one in data.vocabulary";
+    return source;
+}
+
+}  // namespace
+
+TokenizerSource find_tokenizer(const config::DataConfig& data, const std::string& weights) {
+    auto source = source_of(data, weights);
+    source.error = base::printable(source.error);  // names begin no line of their own
     return source;
 }
 

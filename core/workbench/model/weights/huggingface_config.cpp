@@ -9,6 +9,7 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/json_text.h"
+#include "core/kernel/base/printable.h"
 #include "core/kernel/base/read_text.h"
 #include "core/workbench/model/weights/gguf_model.h"
 #include "core/workbench/model/weights/huggingface_keys.h"
@@ -41,7 +42,8 @@ HuggingFaceConfig read_huggingface_config(const std::string& path) {
         std::vector<std::string> unknown;
         result.model = model_from_keys(object, unknown);
         for (const auto& key : unknown)
-            result.notes.push_back(path + ": " + key + " is not known here and was not looked at");
+            result.notes.push_back(path + ": " + base::quoted(key) +
+                                   " is not known here and was not looked at");
         result.labels = labels_of(object);
     } catch (const base::InputError& error) {
         result.error = error.what();

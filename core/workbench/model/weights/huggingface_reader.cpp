@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/kernel/base/printable.h"
+
 namespace switchyard::model {
 namespace {
 
@@ -151,7 +153,7 @@ std::string shown(const json& value) {
     auto text = value.is_string() ? "'" + value.get<std::string>() + "'"
                                   : value.dump(-1, ' ', false, json::error_handler_t::replace);
     if (text.size() > 60) text = text.substr(0, 57) + "...";
-    return text;
+    return base::printable(text);
 }
 
 // All layers attend to everything.

@@ -9,6 +9,7 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/joined.h"
+#include "core/kernel/base/printable.h"
 #include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/weights/file_tensor.h"
 #include "core/workbench/model/weights/gguf_model.h"
@@ -65,15 +66,15 @@ public:
         if (known == known_.end()) return leave(stored);
         const auto [before, first] = taken_.try_emplace(name, stored.name);
         if (!first)
-            return problem(stored.file,
-                           "'" + stored.name + "' and '" + before->second + "' are both " + ours_of(*known));
+            return problem(stored.file, "'" + base::quoted(stored.name) + "' and '" +
+                                            base::quoted(before->second) + "' are both " + ours_of(*known));
         if (const auto expected = shape_of(*known, parameters_); at::IntArrayRef(stored.shape) != expected) {
-            return problem(stored.file, "tensor '" + stored.name + "' has shape " + shape_text(stored.shape) +
-                                            ", but " + ours_of(*known) + " of the configured model has " +
-                                            shape_text(expected));
+            return problem(stored.file, "tensor '" + base::quoted(stored.name) + "' has shape " +
+                                            shape_text(stored.shape) + ", but " + ours_of(*known) +
+                                            " of the configured model has " + shape_text(expected));
         }
         if (!stored.problem.empty())
-            return problem(stored.file, "tensor '" + stored.name + "' " + stored.problem);
+            return problem(stored.file, "tensor '" + base::quoted(stored.name) + "' " + stored.problem);
         values_.emplace_back(&*known, stored.value);
     }
 
@@ -113,7 +114,7 @@ private:
         if (weight == nullptr ||
             (stored.problem.empty() && !stored.value().to(at::kFloat).any().item<bool>()))
             return;
-        problem(stored.file, "has the tensor '" + stored.name + "', but " + ours_of(*weight) +
+        problem(stored.file, "has the tensor '" + base::quoted(stored.name) + "', but " + ours_of(*weight) +
                                  " of the configured model has no bias: it would compute other numbers "
                                  "than what was trained");
     }

@@ -99,7 +99,8 @@ WeightsPlace read_index(const std::string& path) {
                     "weight_map: " + base::quoted(tensor) + ": expected the name of a file beside it, got " +
                         base::quoted(name.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
             const auto file = (folder / name.get<std::string>()).string();
-            if (!is_there(file)) return with_problem(file, "is not there; " + path + " names it");
+            if (!is_there(file))
+                return with_problem(base::printable(file), "is not there; " + path + " names it");
             place.file_of[tensor] = file;
         }
         const auto metadata = index.find("metadata");
@@ -147,8 +148,8 @@ IndexDifferences index_differences(
     for (const auto& [tensor, path] : place.file_of) {
         const auto* const stored = files.at(path)->find(tensor);
         if (stored == nullptr) {
-            found.problems.push_back(path + ": has no tensor '" + tensor + "', which " + place.file +
-                                     " says is there");
+            found.problems.push_back(path + ": has no tensor '" + base::quoted(tensor) + "', which " +
+                                     place.file + " says is there");
             continue;
         }
         bytes += static_cast<double>(stored->bytes);

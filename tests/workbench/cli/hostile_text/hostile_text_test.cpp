@@ -96,6 +96,26 @@ public:
         fs::create_directory(folder_of_class);
         job_.write("class" + steering + "/config.json",
                    "{\"architectures\": [\"Bert" + steering_toml + "\"]}");
+        const std::string forging = steering_toml + "\\nFORGED";
+        folder_of_type = job_.file("type");
+        fs::create_directory(folder_of_type);
+        job_.write("type/config.json", "{\"model_type\": \"x" + forging + "\"}");
+        folder_of_index = job_.file("index");
+        fs::create_directory(folder_of_index);
+        job_.write("index/config.json", "{\"model_type\": \"bert\", \"hidden_act\": \"x" + forging + "\"}");
+        job_.write("index/model.safetensors.index.json",
+                   "{\"weight_map\": {\"a" + forging + "\": \"b" + forging + "\"}}");
+        ended = job_.file("ended");
+        fs::create_directory(ended);
+        job_.write("ended/summary.json", "{\"status\": \"x" + forging + "\"}");
+        for (const char* key : {"train.weights", "model.from", "include", "log.command", "data.train"}) {
+            const bool list =
+                std::string_view("include log.command data.train").find(key) != std::string::npos;
+            const auto value = "\"x" + forging + "\"";
+            forged.push_back(
+                job_.write(key + std::string(".toml"),
+                           key + std::string(" = ") + (list ? "[" + value + "]" : value) + "\n"));
+        }
         folder_of_runs = job_.file("");
         not_there = job_.file("none" + steering + " \xff");
         fs::create_directory(job_.file("plugins"));
@@ -109,8 +129,9 @@ public:
         options.environment["SWITCHYARD_PLUGIN_PATH"] = job_.file("plugins");
     }
 
-    std::string config, arms, folder_of_run, folder_of_model, folder_of_class, folder_of_runs, not_there,
-        plugin, good_plugin, key, texts;
+    std::string config, arms, folder_of_run, folder_of_model, folder_of_class, folder_of_type,
+        folder_of_index, folder_of_runs, ended, not_there, plugin, good_plugin, key, texts;
+    std::vector<std::string> forged;  // configurations, by the key that holds a line break
     RunOptions options;
 
 private:
@@ -142,6 +163,13 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
         words.insert(words.end(), more.begin(), more.end());
         return words;
     };
+    const auto with_each = [](Lines lines, const Words& begin, const std::vector<std::string>& files) {
+        for (const auto& file : files) {
+            lines.push_back(begin);
+            lines.back().push_back(file);
+        }
+        return lines;
+    };
     return {
         {"plan",
          {{"plan", a.config, "--verbose"},
@@ -149,7 +177,11 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
           {"plan", a.config, "--ranks", "2", "--network", steering},
           {"plan", a.config, "--set", "attention.backend=" + steering}}},
         {"tune", {{"tune", a.config}, {"tune", a.config, "--slot", steering}}},
-        {"model", {{"model", a.config}, {"model", a.not_there}}},
+        {"model",
+         {{"model", a.config},
+          {"model", a.not_there},
+          {"model", a.folder_of_type},
+          {"model", a.folder_of_index}}},
         {"diagnose",
          {{"diagnose", a.not_there},
           {"diagnose", a.config, "--set", "data.train=[\"" + steering_toml + "\"]"}}},
@@ -169,7 +201,8 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
           {"profile", a.config, "--lengths", steering}}},
         {"train",
          {with({"train", a.config, "--run", a.folder_of_run}, steps),
-          {"train", a.not_there, "--run", a.folder_of_run}}},
+          {"train", a.not_there, "--run", a.folder_of_run},
+          {"train", a.forged.front(), "--run", a.not_there}}},
         {"evaluate",
          {{"evaluate", a.folder_of_run, steering_name},
           {"evaluate", a.not_there, "rows.tsv"},
@@ -184,6 +217,8 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
           {"predict", a.folder_of_run, "--from", a.not_there, "--format", steering},
           {"predict", a.folder_of_model, "a film"},
           {"predict", a.folder_of_class, "a film"},
+          {"predict", a.folder_of_type, "a film"},
+          {"predict", a.folder_of_index, "a film"},
           {"predict", a.not_there, "text"}}},
         {"generate",
          {{"generate", a.folder_of_run},
@@ -217,7 +252,10 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
          {{"merge", a.folder_of_run, a.not_there},
           {"merge", a.not_there, a.not_there, "--base", a.not_there}}},
         {"runs",
-         {{"runs", a.folder_of_runs}, {"runs", a.folder_of_runs, "--sort", steering}, {"runs", a.not_there}}},
+         {{"runs", a.folder_of_runs},
+          {"runs", a.ended},
+          {"runs", a.folder_of_runs, "--sort", steering},
+          {"runs", a.not_there}}},
         {"fit",
          {{"fit", a.not_there},
           {"fit", a.config, "--memory", steering},
@@ -272,7 +310,9 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
         {"plugins verify", {{"plugins", "verify", a.plugin}, {"plugins", "verify", a.not_there}}},
         {"config show", {{"config", "show", a.config, "--origin"}, {"config", "show", a.not_there}}},
         {"config schema", {{"config", "schema", steering}, {"config", "schema"}}},
-        {"config check", {{"config", "check", a.config}, {"config", "check", a.config, "--set", steering}}},
+        {"config check",
+         with_each({{"config", "check", a.config}, {"config", "check", a.config, "--set", steering}},
+                   {"config", "check"}, a.forged)},
         {"version", {{"version"}, {"version", steering}, {steering}, {"help", steering}}},
     };
 }
@@ -310,7 +350,7 @@ TEST_CASE("no command lets foreign text steer the terminal") {
             for (const auto& words : all) check_harmless(attack, words);
         }
     }
-    check_harmless(attack, lines.at("train").back());
+    for (std::size_t i = 1; i < lines.at("train").size(); ++i) check_harmless(attack, lines.at("train")[i]);
 }
 
 TEST_CASE("JSON on the standard output stays JSON, and harmless") {

@@ -84,6 +84,14 @@ Document parse_override(std::string_view text, const std::string& file) {
         Document again = parse_document(std::string(text.substr(0, begin)) + *fixed, file);
         if (again.problems.empty()) return again;
     }
+    const bool is_text = std::isdigit(static_cast<unsigned char>(value.front())) == 0 &&
+                         std::string_view("\"'[{+-").find(value.front()) == std::string_view::npos;
+    for (auto& problem : document.problems) {
+        if (problem.key.empty()) problem.key = key;
+        if (is_text && problem.expected.empty())
+            problem.expected =
+                "a text within quotation marks, such as " + key + "='...', or another value of TOML";
+    }
     document.root = {};
     return document;
 }

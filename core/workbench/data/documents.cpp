@@ -126,7 +126,11 @@ RowsRead read_formatted_rows(RowRequest request) {
         return {
             0, request.path +
                    ": cannot tell its format from its name; expected .txt, .smi, .tsv, .csv, .jsonl or .tab, "
-                   "plain, .gz, .bz2 or .zst, or .parquet"};
+                   "plain, .gz, .bz2 or .zst, or .parquet" +
+                   (request.path.ends_with(".json")
+                        ? "; JSON has one object a line here and a name that ends in .jsonl (`jq -c '.[]' "
+                          "rows.json > rows.jsonl` makes them of an array)"
+                        : "")};
     }
     request.format = *format;
     return read_rows(request);

@@ -75,9 +75,13 @@ TEST_CASE("mistakes in overrides") {
     CHECK(errors("", {"run.seed=1\nrun.device=\"cuda\""}) ==
           "--set #1: error: there is a line break" + usage);
     CHECK(errors("", {"run..seed=1"}) ==
-          "--set #1: error: cannot parse key: expected bare key starting character or string delimiter, saw "
-          "'.'\n");
-    CHECK(errors("", {"run.seed=\"x"}) == "--set #1: error: cannot parse string: encountered end-of-file\n");
+          "--set #1: error: run..seed: cannot parse key: expected bare key starting character or string "
+          "delimiter, saw '.'\n");
+    CHECK(errors("", {"run.seed=\"x"}) ==
+          "--set #1: error: run.seed: cannot parse string: encountered end-of-file\n");
+    CHECK(errors("", {"task.kind=a b"}) ==
+          "--set #1: error: task.kind: cannot parse value: could not determine value type; expected a text "
+          "within quotation marks, such as task.kind='...', or another value of TOML\n");
     CHECK_THAT(errors("", {"a=" + std::string(100, '[')}), switchyard::test::contains("nested too deeply"));
 }
 

@@ -145,6 +145,9 @@ TEST_CASE("data that cannot be used is refused with file and line") {
         {"semicolons.csv", "text;label\na film;good\n", {"semicolons.csv:1:1: ", "separated by semicolons"}},
         {"utf8.tsv", rows_with("a \xff film\tgood\n"), {"utf8.tsv:4:3: is not valid UTF-8 at byte 3"}},
         {"damaged.tsv.gz", "this is no gzip", {"damaged.tsv.gz"}},
+        {"rows.json",
+         "[]",
+         {"rows.json: cannot tell its format from its name", "(`jq -c '.[]' rows.json > rows.jsonl`"}},
         {"rows.xml", "<a/>", {"rows.xml: cannot tell its format from its name"}},
     };
     const TinyJob job;

@@ -168,4 +168,10 @@ TEST_CASE("a folder of plugins that every user may write is told once, however m
     CHECK(timed.code == 0);
     CHECK(times(timed.err) == 1);
     CHECK(times(timed.out) == 0);
+    const auto verified =
+        run({"plugins", "verify", "--component", "activation", "--mode", "support"}, options);
+    INFO(verified.out << verified.err);
+    CHECK(verified.code == 0);
+    CHECK(times(verified.err) == 1);
+    CHECK(times(verified.out) == 0);
 }

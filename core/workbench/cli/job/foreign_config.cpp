@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What `train` leaves in a run's folder before its first step.
-constexpr const char* marks[] = {"plan.json", "metrics.jsonl", "checkpoints"};
+// What `train` leaves in a run's folder.
+constexpr const char* marks[] = {"record.json", "plan.json", "metrics.jsonl", "checkpoints", "summary.json"};
 
 bool holds_run(const fs::path& folder) {
     std::error_code error;

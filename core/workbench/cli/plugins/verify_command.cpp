@@ -5,6 +5,7 @@
 #include <iostream>
 #include <optional>
 #include <random>
+#include <set>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -118,12 +119,23 @@ private:
             throw Failure("--device " + request_.device + ": " + error);
     }
 
+    // Once for those of one folder, where it is the folder's fault.
+    static void warn_if_exposed(const std::vector<loader::PluginRecord>& records) {
+        std::set<std::string> told;
+        for (const auto& record : records) {
+            const auto& exposed = record.gates.front().hint;
+            if (record.failure() == nullptr && !exposed.empty() && told.insert(exposed).second)
+                std::cerr << ("warning: " + exposed + "\n");
+        }
+    }
+
     // All that the components of the plugins claim.
     void verify_claims() {
         look_for_device();
         const auto records = find_plugins(request_.plugin, host_);
         given_.emplace(request_.given, components_meant(records, request_.component));
         record_.emplace(request_, command_.report, records);
+        warn_if_exposed(records);
         stop_.note();
         for (const auto& record : records) {
             if (!stop_) verify(record);

@@ -254,3 +254,15 @@ TEST_CASE(
     CHECK(run(trusted).code == 0);
     CHECK(fs::exists(trace));
 }
+
+TEST_CASE("each of the files that a run leaves marks its folder as a run's") {
+    const ForeignRun foreign;
+    for (const char* mark : {"record.json", "plan.json", "metrics.jsonl", "summary.json", "checkpoints"}) {
+        INFO(mark);
+        const fs::path folder = temporary_dir("part_of_a_run");
+        fs::copy_file(foreign.config(), folder / "config.toml");
+        REQUIRE(fs::exists(fs::path(foreign.path()) / mark));
+        fs::create_directory(folder / mark);
+        check_refused_plugins(foreign, {"plan", (folder / "config.toml").string()});
+    }
+}

@@ -1,4 +1,4 @@
-// What ../plugins_flash/large_scores_test.cpp asks of the CPU's kernels, of those of a device. To add a case:
+// What ../flash/large_scores_test.cpp asks of the CPU's kernels, of those of a device. To add a case:
 // large_scores.cpp there.
 #include "large_scores.h"
 

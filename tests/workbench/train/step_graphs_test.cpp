@@ -249,6 +249,25 @@ TEST_CASE("a checkpoint that is loaded after a capture is gone on from") {
     CHECK(distance(plain, graphed) == 0.0);
 }
 
+TEST_CASE("a replayed step raises the versions of parameters, as a step that runs does") {
+    test::KeepingMaker maker;
+    GraphJob job({}, &maker);
+    for (const auto& parameter : job.session.parameters().all()) maker.written.push_back(parameter.value);
+    std::vector<Batch> batches(2);
+    for (int step = 0; step < 8; ++step) {
+        for (auto& batch : batches) {
+            while (!job.session.train_loader().next(batch)) continue;  // the end of an epoch
+        }
+        std::vector<std::int64_t> before;
+        for (const auto& value : maker.written) before.push_back(value._version());
+        job.trainer.step(batches);
+        for (std::size_t i = 0; i < before.size(); ++i) {
+            INFO(job.session.parameters().all()[i].name << ", step " << step);
+            CHECK(maker.written[i]._version() > before[i]);
+        }
+    }
+}
+
 TEST_CASE("a step that somebody looks at runs as it is, and those after it are captured anew") {
     struct Looks final : runtime::CallObserver {
         void observe(const runtime::ObservedCall&) override { ++calls; }

@@ -157,6 +157,17 @@ TEST_CASE("what is no comparison is told with its file") {
     CHECK_THAT(error_of("{\"rows\": []}"),
                contains("r.json: error: is not what `switchyard compare --json` writes: "));
     auto json = to_json(recorded({}, {1, 6, 1.0}, 5));
+    for (const char* key : {"steps", "samples", "tokens"}) {
+        for (const std::int64_t bad : {std::int64_t{-1}, switchyard::base::limits::arm_count + 1}) {
+            auto changed = json;
+            changed["arms"][0]["blocks"][0][key] = bad;
+            INFO(key << " " << bad);
+            CHECK_THAT(error_of(changed.dump()), contains("has one with a value that none can have"));
+        }
+    }
+    auto no_steps = json;
+    no_steps["arms"][0]["blocks"][0]["steps"] = 0;
+    CHECK_THAT(error_of(no_steps.dump()), contains("has one with a value that none can have"));
     for (const char* key : {"step_ms", "turn_ms", "prefill_ms"}) {
         for (const double bad : {-1.0, 1e300}) {
             auto changed = json;

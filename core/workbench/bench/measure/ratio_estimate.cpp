@@ -57,7 +57,7 @@ Moments moments(const std::vector<double>& values) {
 // Fills in interval and p of what lies around `centre` with `result.error` and `result.freedom`.
 void conclude(RatioEstimate& result, double centre, double confidence) {
     result.ratio = {std::exp(centre), nothing, nothing};
-    if (!(result.freedom > 0.0)) return;
+    if (!(result.freedom > 0.0) || !std::isfinite(centre) || !std::isfinite(result.error)) return;
     if (result.error <= 0.0) {
         // Medians that are all alike: nothing scatters, as with a clock that is too coarse.
         result.ratio = {std::exp(centre), std::exp(centre), std::exp(centre)};

@@ -37,8 +37,10 @@ std::optional<ArmBlock> block_of(const Json& json, std::int64_t steps) {
     const auto round = base::needed_integer(json, "round");
     const bool has_times = is_time(block.sample.ms, base::limits::arm_least_ms) && is_time(block.wall_ms) &&
                            (std::isnan(block.prefill_ms) || is_time(block.prefill_ms));
-    if (!has_times || block.samples < 1 || block.steps < 0 || block.steps > most_recorded_steps ||
-        round < 0 || round > 10'000)
+    const bool has_counts = block.samples >= 1 && block.samples <= base::limits::arm_count &&
+                            block.tokens >= 0 && block.tokens <= base::limits::arm_count;
+    if (!has_times || !has_counts || block.steps < 1 || block.steps > most_recorded_steps || round < 0 ||
+        round > 10'000)
         throw base::InputError("\"blocks\" has one with a value that none can have");
     block.round = static_cast<int>(round);
     block.repeated = base::needed_flag(json, "repeated");
